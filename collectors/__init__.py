@@ -1,0 +1,1 @@
+"""The collectors process: discover targets, scrape, account every prompt token, write."""

@@ -1,0 +1,1 @@
+"""What people see and propose: the web console and the `tierdeck` command, thin over the store."""

@@ -1,0 +1,98 @@
+"""What a fleet is made of: endpoints, their replicas, and the targets that are scraped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+FLEET = "_fleet"
+"""The name under which sources that belong to no replica are kept."""
+
+
+class SourceKind(StrEnum):
+    """The kinds of exposition that Tierdeck reads; also the file names of a snapshot."""
+
+    VLLM = "vllm"
+    LMCACHE = "lmcache"
+    LMCACHE_MP = "lmcache-mp"
+    LMCACHE_COORDINATOR = "lmcache-coordinator"
+    ROUTER = "router"
+    CURVINE_MASTER = "curvine-master"
+    CURVINE_MASTER_API = "curvine-master-api"
+    CURVINE_WORKER = "curvine-worker"
+    CURVINE_FUSE = "curvine-fuse"
+
+
+class Role(StrEnum):
+    """A replica's part in prefill / decode disaggregation (vLLM's `kv_role`)."""
+
+    BOTH = "kv_both"
+    PRODUCER = "kv_producer"
+    CONSUMER = "kv_consumer"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ReplicaKey:
+    """Whose figures these are. `replica` is `_fleet` for what the endpoint's replicas share."""
+
+    cluster: str
+    endpoint: str
+    replica: str
+
+    def __post_init__(self) -> None:
+        for name in ("cluster", "endpoint", "replica"):
+            if not getattr(self, name):
+                raise ValueError(f"a replica's {name} can't be empty")
+
+    @property
+    def shared(self) -> bool:
+        return self.replica == FLEET
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One address that is scraped. `name` is the kind, or kind.suffix where there are several."""
+
+    key: ReplicaKey
+    name: str
+    url: str
+
+    @property
+    def kind(self) -> SourceKind:
+        return source_kind(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One engine with its caches."""
+
+    key: ReplicaKey
+    targets: tuple[Target, ...]
+    role: Role = Role.BOTH
+    versions: tuple[tuple[str, str], ...] = ()
+
+    def version(self, component: str) -> str:
+        """Version of `vllm` or `lmcache` as configured or recorded; empty when unknown."""
+        return dict(self.versions).get(component, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One model behind one router. `strategy` is what the configuration says, not a proof."""
+
+    cluster: str
+    name: str
+    replicas: tuple[Replica, ...]
+    backend: str = "static"
+    model: str = ""
+    strategy: str = ""
+    kv_bytes_per_token: int | None = None
+
+
+def source_kind(name: str) -> SourceKind:
+    """`router.2` -> `SourceKind.ROUTER`.
+
+    Raises:
+        ValueError: no such kind.
+    """
+    return SourceKind(name.partition(".")[0])

@@ -1,0 +1,64 @@
+"""Notes: everything that makes a figure less than certain, as a stable code with detail and evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class NoteCode(StrEnum):
+    """Codes that stay; `MEANINGS` says what each means, and docs/notes.md lists them."""
+
+    EXTERNAL_DOUBLE_COUNTED = "external_double_counted"
+    EXTERNAL_MISMATCH = "external_mismatch"
+    PREEMPTED = "preempted"
+    RESTARTED = "restarted"
+    COUNTER_RESET = "counter_reset"
+    SCRAPE_GAP = "scrape_gap"
+    LAYOUTS_DIFFER = "layouts_differ"
+    SPLIT_ESTIMATED = "split_estimated"
+    UNSPLIT = "unsplit"
+    NOT_WIRED = "not_wired"
+    FOUND_NOT_LOADED = "found_not_loaded"
+    STORES_INCOMPLETE = "stores_incomplete"
+    RENAMED = "renamed"
+    ROUTER_SERIES_IGNORED = "router_series_ignored"
+    MEANING_CHANGED = "meaning_changed"
+    UNREADABLE_LINES = "unreadable_lines"
+
+
+MEANINGS: dict[NoteCode, str] = {
+    NoteCode.EXTERNAL_DOUBLE_COUNTED: "the engine counted external queries for all lookups, L0's hits included; "
+    "hits are divided by tokens looked up, so no ratio is affected",
+    NoteCode.EXTERNAL_MISMATCH: "external queries or hits exceed what L0 left over; where it is the hits, the tiers "
+    "below L0 are withheld",
+    NoteCode.PREEMPTED: "requests were preempted, and engines before 0.11.1 (or of unknown version) count their "
+    "recomputed tokens again",
+    NoteCode.RESTARTED: "the engine restarted in the window: its L0 (and embedded L1) began empty, and what it did "
+    "after its last scrape is lost",
+    NoteCode.COUNTER_RESET: "counters fell though the process did not restart; they were counted from 0",
+    NoteCode.SCRAPE_GAP: "a scrape is missing: the next one covers the time between, unless it lies at the window's "
+    "edge or before a restart",
+    NoteCode.LAYOUTS_DIFFER: "histograms with different buckets were merged on the bounds that all share",
+    NoteCode.SPLIT_ESTIMATED: "L1 and L2 are an estimate within their bounds: LMCache's lookup hits also count what "
+    "L0 served",
+    NoteCode.UNSPLIT: "nothing tells L1 from L2 here; their sum is known",
+    NoteCode.NOT_WIRED: "a counter stays 0 though others say that it must move",
+    NoteCode.FOUND_NOT_LOADED: "LMCache found tokens that vLLM neither loaded nor had in L0: they were recomputed "
+    "although cached",
+    NoteCode.STORES_INCOMPLETE: "stores to L2 were submitted and did not complete, beyond what is in flight: writes "
+    "are being lost",
+    NoteCode.RENAMED: "read under a name older than the newest known",
+    NoteCode.ROUTER_SERIES_IGNORED: "a router's copies of engine series (label server) were left out",
+    NoteCode.MEANING_CHANGED: "in this version the reading's meaning differs from the newest",
+    NoteCode.UNREADABLE_LINES: "some lines of the exposition could not be read and were left out",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Note:
+    """One reservation about a figure. `evidence` holds the numbers or series behind it."""
+
+    code: NoteCode
+    detail: str
+    evidence: str = ""

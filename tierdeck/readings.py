@@ -1,0 +1,113 @@
+"""Canonical readings: what the sources read, each with its unit and meaning, whatever it was called upstream.
+
+Counters of one name are summed over the label sets of an engine. The spellings are in
+`collectors/sources/`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Reading(StrEnum):
+    """Names of what can be read from a target."""
+
+    START_TIME = "start_time"
+    # vLLM
+    PROMPT_TOKENS = "prompt_tokens"
+    L0_HITS = "l0_hits"
+    EXTERNAL_QUERIES = "external_queries"
+    EXTERNAL_HITS = "external_hits"
+    HOST_HITS = "host_hits"
+    DISK_HITS = "disk_hits"
+    P2P_HITS = "p2p_hits"
+    PROCESSED_TOKENS = "processed_tokens"
+    REQUESTS = "requests"
+    PREEMPTIONS = "preemptions"
+    TTFT = "ttft"
+    KV_USAGE = "kv_usage"
+    KV_CAPACITY_TOKENS = "kv_capacity_tokens"
+    RUNNING = "running"
+    WAITING = "waiting"
+    # LMCache
+    LOOKUP_TOKENS = "lookup_tokens"
+    L1_FOUND = "l1_found"
+    L2_FOUND = "l2_found"
+    FOUND_TOKENS = "found_tokens"
+    STORES_SUBMITTED = "stores_submitted"
+    STORES_COMPLETED = "stores_completed"
+    STORE_REQUESTS_SUBMITTED = "store_requests_submitted"
+    STORE_REQUESTS_COMPLETED = "store_requests_completed"
+    REQUEST_HIT_RATIO = "request_hit_ratio"
+    L1_USED = "l1_used"
+    L1_USAGE = "l1_usage"
+    DIRECTORY_BYTES = "directory_bytes"
+    # Curvine
+    POOL_CAPACITY = "pool_capacity"
+    POOL_AVAILABLE = "pool_available"
+    POOL_USED = "pool_used"
+    WORKERS_LIVE = "workers_live"
+    WORKERS_LOST = "workers_lost"
+    WORKERS_BLACKLISTED = "workers_blacklisted"
+    WORKERS_DECOMMISSIONED = "workers_decommissioned"
+    FUSE_ERRORS = "fuse_errors"
+    FUSE_READ_BYTES = "fuse_read_bytes"
+    FUSE_WRITTEN_BYTES = "fuse_written_bytes"
+    # routers
+    ROUTED_REQUESTS = "routed_requests"
+    ROUTER_WORKERS = "router_workers"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Unit of a reading and what one unit of it stands for."""
+
+    unit: str
+    text: str
+
+
+_T, _B, _R, _N = "tokens", "bytes", "ratio", "1"
+
+READINGS: dict[Reading, Meaning] = {
+    Reading.START_TIME: Meaning("epoch seconds", "when the process started; a change is a restart"),
+    Reading.PROMPT_TOKENS: Meaning(_T, "tokens that vLLM looked up in its prefix cache: the one denominator"),
+    Reading.L0_HITS: Meaning(_T, "looked-up tokens that were in GPU memory"),
+    Reading.EXTERNAL_QUERIES: Meaning(_T, "tokens asked of the KV connector; up to 0.11.1 L0's hits included"),
+    Reading.EXTERNAL_HITS: Meaning(_T, "tokens loaded through the KV connector (LMCache) instead of being prefilled"),
+    Reading.HOST_HITS: Meaning(_T, "external hits that vLLM itself attributes to host memory"),
+    Reading.DISK_HITS: Meaning(_T, "external hits that vLLM itself attributes to disk"),
+    Reading.P2P_HITS: Meaning(_T, "tokens transferred from another vLLM instance: not cache hits"),
+    Reading.PROCESSED_TOKENS: Meaning(_T, "prompt tokens of scheduled requests, cached or not"),
+    Reading.REQUESTS: Meaning("requests", "finished requests, all reasons"),
+    Reading.PREEMPTIONS: Meaning("requests", "preemptions"),
+    Reading.TTFT: Meaning("seconds", "time to first token as the engine sees it"),
+    Reading.KV_USAGE: Meaning(_R, "share of the engine's KV blocks in use"),
+    Reading.KV_CAPACITY_TOKENS: Meaning(_T, "KV capacity: kv_cache_size_tokens, else num_gpu_blocks × block_size"),
+    Reading.RUNNING: Meaning("requests", "requests in execution"),
+    Reading.WAITING: Meaning("requests", "requests waiting"),
+    Reading.LOOKUP_TOKENS: Meaning(_T, "chunk-aligned tokens that LMCache was asked for, L0's hits included"),
+    Reading.L1_FOUND: Meaning(_T, "looked-up tokens that L1 held, also those that L0 then served"),
+    Reading.L2_FOUND: Meaning(_T, "looked-up tokens that L2 added beyond L1, also those that L0 then served"),
+    Reading.FOUND_TOKENS: Meaning(_T, "embedded LMCache: looked-up tokens that it held, tiers not told apart"),
+    Reading.STORES_SUBMITTED: Meaning("chunks", "chunks whose store to L2 was submitted"),
+    Reading.STORES_COMPLETED: Meaning("chunks", "chunks whose store to L2 completed"),
+    Reading.STORE_REQUESTS_SUBMITTED: Meaning("requests", "store tasks submitted to L2"),
+    Reading.STORE_REQUESTS_COMPLETED: Meaning("requests", "store tasks that ended, successful or not"),
+    Reading.REQUEST_HIT_RATIO: Meaning(_R, "embedded LMCache: hit ratio of each request"),
+    Reading.L1_USED: Meaning(_B, "bytes held in L1"),
+    Reading.L1_USAGE: Meaning(_R, "L1 used / capacity"),
+    Reading.DIRECTORY_BYTES: Meaning(_B, "bytes that the coordinator's key directory has on record for L2"),
+    Reading.POOL_CAPACITY: Meaning(_B, "capacity of the pool's data directories"),
+    Reading.POOL_AVAILABLE: Meaning(_B, "bytes that can still be written"),
+    Reading.POOL_USED: Meaning(_B, "bytes held by Curvine, in-flight blocks included"),
+    Reading.WORKERS_LIVE: Meaning(_N, "workers that beat"),
+    Reading.WORKERS_LOST: Meaning(_N, "workers silent for ten minutes; a planned scale-down looks the same"),
+    Reading.WORKERS_BLACKLISTED: Meaning(_N, "workers silent for 30 seconds"),
+    Reading.WORKERS_DECOMMISSIONED: Meaning(_N, "workers being drained"),
+    Reading.FUSE_ERRORS: Meaning("requests", "failed FUSE requests, ENOENT of lookups (a cache miss) left out"),
+    Reading.FUSE_READ_BYTES: Meaning(_B, "bytes read through the mount"),
+    Reading.FUSE_WRITTEN_BYTES: Meaning(_B, "bytes written through the mount"),
+    Reading.ROUTED_REQUESTS: Meaning("requests", "requests that the router handed to a worker"),
+    Reading.ROUTER_WORKERS: Meaning(_N, "workers that the router knows"),
+}

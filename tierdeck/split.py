@@ -1,0 +1,230 @@
+"""From a ledger to tiers: where each prompt token came from, with bounds where nobody exports it.
+
+Words and rules: docs/ledger.md. Sources: vLLM's scheduler counts external hits among the tokens that
+L0 left over; LMCache's lookups also count what L0 served (both observed on vLLM 0.32.0 with LMCache
+0.5.6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tierdeck.figure import ZERO, Bounded, Figure, Ratio
+from tierdeck.ledger import TokenLedger
+from tierdeck.notes import Note, NoteCode
+
+_BOUNDING = ("l1_found", "l2_found", "cache_at_start", "cache_at_end")
+
+
+@dataclass(frozen=True, slots=True)
+class TierSplit:
+    """Tokens by tier; l0 + lower + miss + transfer = prompt_tokens wherever all are known.
+
+    `lower` is L1 and L2 together. `transfer` is None where no replica transfers.
+    """
+
+    prompt_tokens: Figure
+    l0: Figure
+    l1: Bounded
+    l2: Bounded
+    lower: Figure
+    miss: Figure
+    transfer: Figure | None
+    found_not_loaded: Figure
+    by_request: Ratio
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def by_token(self) -> Ratio:
+        """(L0 + L1 + L2) / prompt tokens."""
+        return Ratio.of(self.l0 + self.lower, self.prompt_tokens)
+
+
+def split(ledger: TokenLedger, shared: TokenLedger | None = None) -> TierSplit:
+    """Attribute a window's prompt tokens to tiers.
+
+    Args:
+        shared: the cache server that this replica shares with others, when it has none of its own:
+            it bounds L1 and L2, and tells no estimate.
+    """
+    if shared is not None and not ledger.has_cache:
+        ledger = replace(ledger, **{name: getattr(shared, name) for name in _BOUNDING})
+    else:
+        shared = None
+    notes = [*ledger.notes, *_notes(ledger, is_shared=shared is not None)]
+    prompt = _observed(ledger, "prompt_tokens", "prefix cache lookups")
+    l0 = _observed(ledger, "l0_hits", "prefix cache hits")
+    if prompt.value is not None and l0.value is not None and l0.value > prompt.value:
+        l0 = Figure.unknown("the engine counted more prefix cache hits than lookups")
+    external = _external(ledger, prompt, l0)
+    transfer = Figure(ledger.transfer_tokens) if ledger.transfer_tokens else None
+    if external.value is None or prompt.value is None or l0.value is None:
+        reason = external.reason or prompt.reason or l0.reason
+        lower = miss = Figure.unknown(reason)
+        l1 = l2 = Bounded.unknown(reason)
+    else:
+        miss = Figure(prompt.value - l0.value - external.value)
+        lower = Figure(max(0.0, external.value - (ledger.transfer_tokens or 0.0)))
+        l1, l2, note = _lower_tiers(ledger, external.value, is_shared=shared is not None)
+        notes += [note] if note else []
+    return TierSplit(
+        prompt, l0, l1, l2, lower, miss, transfer,
+        _found_not_loaded(ledger, is_shared=shared is not None), _by_request(ledger), tuple(sorted(notes)),
+    )  # fmt: skip
+
+
+def _observed(ledger: TokenLedger, name: str, words: str) -> Figure:
+    value = getattr(ledger, name)
+    if value is not None:
+        return Figure(value)
+    if ledger.engine_scrapes == 0:
+        return Figure.unknown("vLLM was not scraped twice in the window")
+    return Figure.unknown(f"{words} are not exported by this engine under any known name")
+
+
+def _external(ledger: TokenLedger, prompt: Figure, l0: Figure) -> Figure:
+    """External hits, or why they can't be used."""
+    if ledger.external_hits is None or ledger.unattributed_tokens:
+        if ledger.engine_scrapes == 0:
+            return Figure.unknown("vLLM was not scraped twice in the window")
+        return Figure.unknown(
+            "external prefix cache hits are not exported by this engine, and nothing shows that it has no connector"
+        )
+    if prompt.value is not None and l0.value is not None and ledger.external_hits > prompt.value - l0.value:
+        return Figure.unknown("external hits exceed what L0 left over")
+    return Figure(ledger.external_hits)
+
+
+def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tuple[Bounded, Bounded, Note | None]:
+    """L1 and L2 with bounds; see docs/ledger.md, "L1 and L2"."""
+    host, disk = ledger.host_hits or 0.0, ledger.disk_hits or 0.0
+    rest = external - host - disk - (ledger.transfer_tokens or 0.0)
+    if rest < 0:
+        reason = "hits by source exceed the external hits"
+        return Bounded.unknown(reason), Bounded.unknown(reason), None
+    l1_found, l2_found = ledger.l1_found or 0.0, ledger.l2_found or 0.0
+    told = ledger.cache_covers and ledger.l1_found is not None and rest <= l1_found + l2_found
+    low, high = (max(0.0, rest - l2_found), min(rest, l1_found)) if told else (0.0, rest)
+    note, tokens = None, Figure(host + low)
+    if low < high and told and not is_shared:
+        note = Note(
+            NoteCode.SPLIT_ESTIMATED,
+            "L2 is taken as the smaller of external hits and LMCache's L2 hits, since L0 holds the fronts of prompts",
+            f"external hits {rest:.0f}, LMCache found {l1_found:.0f} in L1 and {l2_found:.0f} in L2",
+        )
+    elif low < high:
+        tokens = Figure.unknown(_why_unsplit(ledger, rest, is_shared=is_shared))
+        note = Note(NoteCode.UNSPLIT, tokens.reason, f"external hits {rest:.0f}")
+    l2_tokens = Figure(disk + rest - low) if tokens.known else tokens
+    l1 = Bounded(tokens, Figure(host + low), Figure(host + high))
+    l2 = Bounded(l2_tokens, Figure(disk + rest - high), Figure(disk + rest - low))
+    return l1, l2, note
+
+
+def _why_unsplit(ledger: TokenLedger, rest: float, *, is_shared: bool) -> str:
+    if not ledger.has_cache:
+        return "no LMCache metrics tell L1 from L2"
+    if ledger.l1_found is None:
+        return "embedded LMCache does not export L1 and L2 hits apart"
+    if not ledger.cache_covers:
+        return "LMCache was not scraped at an edge of the window"
+    if is_shared:
+        return "the cache server is shared, and does not tell this replica's hits from the others'"
+    return f"LMCache found fewer tokens than vLLM loaded ({rest:.0f})"
+
+
+def _found_not_loaded(ledger: TokenLedger, *, is_shared: bool) -> Figure:
+    """Tokens that LMCache found and nobody used: at least max(0, found - external hits - L0 hits)."""
+    if is_shared:
+        return Figure.unknown("the cache server is shared; the fleet's sum tells") if ledger.external_queries else ZERO
+    if ledger.external_queries and not ledger.cache_covers:
+        return Figure.unknown("vLLM asked its connector, and no LMCache scrape covers the window")
+    if ledger.found is None:
+        return ZERO
+    if ledger.external_hits is None or ledger.l0_hits is None:
+        return Figure.unknown("vLLM's hits are not known")
+    return Figure(max(0.0, ledger.found - ledger.external_hits - ledger.l0_hits))
+
+
+def _by_request(ledger: TokenLedger) -> Ratio:
+    """Mean of the requests' own hit ratios (LMCache's request_cache_hit_rate)."""
+    if ledger.request_ratio_sum is None or ledger.request_ratio_count is None:
+        return Ratio.unknown("not exported by this engine")
+    if not ledger.request_ratio_count:
+        return Ratio.unknown("no requests in the window")
+    return Ratio.of(Figure(ledger.request_ratio_sum), Figure(ledger.request_ratio_count))
+
+
+def _notes(ledger: TokenLedger, *, is_shared: bool) -> list[Note]:
+    """Notes that follow from the counts themselves; those about the cache only where it is the replica's own."""
+    checks = (_external_notes, _life_notes) if is_shared else (_external_notes, _life_notes, *CACHE_NOTES)
+    return [note for check in checks for note in check(ledger)]
+
+
+def _external_notes(ledger: TokenLedger) -> list[Note]:
+    prompt, l0 = ledger.prompt_tokens, ledger.l0_hits
+    if prompt is None or l0 is None:
+        return []
+    notes, left = [], prompt - l0
+    queries, hits = ledger.external_queries, ledger.external_hits
+    if queries is not None and queries > left:
+        if queries == prompt:
+            code, detail = NoteCode.EXTERNAL_DOUBLE_COUNTED, "external queries equal all lookups"
+        else:
+            code, detail = NoteCode.EXTERNAL_MISMATCH, "external queries exceed what L0 left over"
+        notes.append(Note(code, detail, f"external queries {queries:.0f}, lookups {prompt:.0f}, L0 hits {l0:.0f}"))
+    if hits is not None and hits > left:
+        detail = "external hits exceed what L0 left over: L1, L2 and miss are withheld"
+        evidence = f"external hits {hits:.0f}, lookups {prompt:.0f}, L0 hits {l0:.0f}"
+        notes.append(Note(NoteCode.EXTERNAL_MISMATCH, detail, evidence))
+    return notes
+
+
+def _unused_notes(ledger: TokenLedger) -> list[Note]:
+    found = _found_not_loaded(ledger, is_shared=False).value
+    if not found:
+        return []
+    detail = "LMCache found tokens that were recomputed all the same"
+    return [Note(NoteCode.FOUND_NOT_LOADED, detail, f"at least {found:.0f} tokens")]
+
+
+def _store_notes(ledger: TokenLedger) -> list[Note]:
+    if ledger.stores_submitted is None:
+        return []
+    submitted, completed = ledger.stores_submitted, ledger.stores_completed or 0.0
+    in_flight = ledger.stores_in_flight or 0.0
+    if submitted - completed <= in_flight:
+        return []
+    evidence = f"chunks submitted {submitted:.0f}, completed {completed:.0f}, in flight at most {in_flight:.0f}"
+    return [Note(NoteCode.STORES_INCOMPLETE, "stores to L2 did not complete", evidence)]
+
+
+def _life_notes(ledger: TokenLedger) -> list[Note]:
+    notes = []
+    if ledger.recounting_preemptions:
+        detail = "recomputed tokens of preempted requests may be counted again"
+        notes.append(Note(NoteCode.PREEMPTED, detail, f"{ledger.recounting_preemptions:.0f} preemptions"))
+    if ledger.restarts:
+        notes.append(Note(NoteCode.RESTARTED, "the engine restarted in the window", f"{ledger.restarts} restarts"))
+    if ledger.counter_resets:
+        detail = "counters fell without a new process and were counted from 0"
+        notes.append(Note(NoteCode.COUNTER_RESET, detail, f"{ledger.counter_resets} falls"))
+    for name, gaps in (("vLLM", ledger.engine_gaps), ("LMCache", ledger.cache_gaps)):
+        if gaps:
+            notes.append(Note(NoteCode.SCRAPE_GAP, f"{name} was not read at every moment", f"{gaps} missing"))
+    return notes
+
+
+def _wiring_notes(ledger: TokenLedger) -> list[Note]:
+    notes = []
+    if ledger.prompt_tokens == 0 and ledger.processed_tokens:
+        detail = "prefix cache lookups stay 0 while prompt tokens are processed"
+        notes.append(Note(NoteCode.NOT_WIRED, detail, f"prompt tokens processed {ledger.processed_tokens:.0f}"))
+    if ledger.external_hits and ledger.cache_covers and ledger.found == 0 and ledger.lookup_tokens == 0:
+        detail = "LMCache's lookups stay 0 while vLLM loads from it"
+        notes.append(Note(NoteCode.NOT_WIRED, detail, f"external hits {ledger.external_hits:.0f}"))
+    return notes
+
+
+CACHE_NOTES = (_unused_notes, _store_notes, _wiring_notes)
+"""Checks that need a cache server whose counts belong to the ledger's replicas alone."""

@@ -1,0 +1,169 @@
+"""The figures of one replica, and their honest sum over a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tierdeck.account import ReplicaAccount, ReplicaState, WarmingLimits, weighted_usage, worst_first
+from tierdeck.figure import ZERO, Bounded, Figure, Ratio
+from tierdeck.histogram import Histogram
+from tierdeck.ledger import TokenLedger, together
+from tierdeck.notes import Note, NoteCode
+from tierdeck.split import CACHE_NOTES, TierSplit, split
+
+_ABSENT = "not exported by this engine under any known name"
+_SEEN_ONCE = "vLLM was not scraped twice in the window"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures ready to be written down or drawn. `ttft` is None where `ttft_reason` says why."""
+
+    state: ReplicaState
+    tiers: TierSplit
+    requests: Figure
+    ttft: Histogram | None
+    ttft_reason: str
+    kv_usage: Figure
+    kv_capacity: Figure
+    running: Figure
+    waiting: Figure
+    restarts: int
+    l1_used: Figure
+    l1_capacity: Figure
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        if self.ttft is None or not self.ttft.layouts_differ:
+            return self.tiers.notes
+        detail = "TTFT buckets differ and were merged on the bounds that all share"
+        bounds = ", ".join(f"{bound:g}" for bound in self.ttft.bounds)
+        return (*self.tiers.notes, Note(NoteCode.LAYOUTS_DIFFER, detail, f"shared bounds: {bounds or 'none'}"))
+
+
+def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedger | None = None) -> Summary:
+    """Figures of one replica; withheld with the reason where its state says that they can't be known.
+
+    Args:
+        shared: the endpoint's cache server, where replicas share one.
+    """
+    state, ledger, gauges = account.state(limits), account.ledger, account.gauges
+    tiers = split(ledger, shared)
+    if not state.readable:
+        return _withheld(state, f"{state}: {state.meaning}", ledger.restarts, tiers.notes)
+    absent = _ABSENT if ledger.engine_scrapes else _SEEN_ONCE
+    no_l1 = "no LMCache source exports it"
+    no_capacity = "LMCache exports no L1 capacity here" if gauges.l1_used_bytes is not None else no_l1
+    return Summary(
+        state=state,
+        tiers=tiers,
+        requests=_figure(ledger.requests, absent),
+        ttft=account.ttft,
+        ttft_reason=absent,
+        kv_usage=_figure(gauges.kv_usage_ratio, f"{_ABSENT}, or usages differ and a capacity is not exported"),
+        kv_capacity=_figure(gauges.kv_capacity_tokens, _ABSENT),
+        running=_figure(gauges.running, _ABSENT),
+        waiting=_figure(gauges.waiting, _ABSENT),
+        restarts=ledger.restarts,
+        l1_used=_figure(gauges.l1_used_bytes, no_l1),
+        l1_capacity=_figure(gauges.l1_capacity_bytes, no_capacity),
+    )
+
+
+def summarize_fleet(
+    accounts: Sequence[ReplicaAccount], limits: WarmingLimits, shared: TokenLedger | None = None
+) -> Summary:
+    """The sum of the readable replicas; a figure that one of them can't tell is unknown in the sum.
+
+    The notes are the fleet's own; those of the replicas stay with them.
+    """
+    summaries = [(account, summarize(account, limits, shared)) for account in accounts]
+    best = max((summary.state for _, summary in summaries), key=worst_first, default=ReplicaState.DOWN)
+    readable = [(account, summary) for account, summary in summaries if summary.state.readable]
+    if not readable:
+        return _withheld(best, "no replica is readable" if summaries else "there is no replica", 0, ())
+    parts = [summary for _, summary in readable]
+    usages = [(part.kv_usage.value, part.kv_capacity.value) for part in parts]
+    ttft, ttft_reason = _merged_ttft(parts)
+    return Summary(
+        state=best,
+        tiers=_summed_tiers(readable, shared),
+        requests=_total(part.requests for part in parts),
+        ttft=ttft,
+        ttft_reason=ttft_reason,
+        kv_usage=weighted_usage(usages),
+        kv_capacity=_total(part.kv_capacity for part in parts),
+        running=_total(part.running for part in parts),
+        waiting=_total(part.waiting for part in parts),
+        restarts=sum(part.restarts for part in parts),
+        l1_used=_total(part.l1_used for part in parts),
+        l1_capacity=_total(part.l1_capacity for part in parts),
+    )
+
+
+def _summed_tiers(readable: Sequence[tuple[ReplicaAccount, Summary]], shared: TokenLedger | None) -> TierSplit:
+    """Replicas with a cache server of their own one by one; those that share one, together."""
+    sharing = [account.ledger for account, _ in readable if shared is not None and not account.ledger.has_cache]
+    parts = [summary.tiers for account, summary in readable if shared is None or account.ledger.has_cache]
+    notes: tuple[Note, ...] = ()
+    if sharing:
+        pooled = together(sharing, shared)
+        pooled_tiers = split(pooled)
+        codes = (NoteCode.SPLIT_ESTIMATED, NoteCode.UNSPLIT)
+        notes = tuple(note for note in pooled_tiers.notes if note.code in codes)
+        notes += tuple(note for check in CACHE_NOTES for note in check(pooled))
+        parts.append(pooled_tiers)
+    ledgers = [account.ledger for account, _ in readable]
+    transfers = [part.transfer for part in parts if part.transfer is not None]
+    return TierSplit(
+        prompt_tokens=_total(part.prompt_tokens for part in parts),
+        l0=_total(part.l0 for part in parts),
+        l1=_bounded_total(part.l1 for part in parts),
+        l2=_bounded_total(part.l2 for part in parts),
+        lower=_total(part.lower for part in parts),
+        miss=_total(part.miss for part in parts),
+        transfer=_total(transfers) if transfers else None,
+        found_not_loaded=_total(part.found_not_loaded for part in parts),
+        by_request=split(replace(together(ledgers), engine_scrapes=1)).by_request,
+        notes=notes,
+    )
+
+
+def _merged_ttft(parts: Sequence[Summary]) -> tuple[Histogram | None, str]:
+    merged: Histogram | None = None
+    for part in parts:
+        if part.ttft is None:
+            return None, part.ttft_reason
+        merged = part.ttft if merged is None else merged + part.ttft
+    return merged, ""
+
+
+def _withheld(state: ReplicaState, reason: str, restarts: int, notes: tuple[Note, ...]) -> Summary:
+    no, both = Figure.unknown(reason), Bounded.unknown(reason)
+    return Summary(
+        state=state,
+        tiers=TierSplit(no, no, both, both, no, no, None, no, Ratio.unknown(reason), notes),
+        requests=no,
+        ttft=None,
+        ttft_reason=reason,
+        kv_usage=no,
+        kv_capacity=no,
+        running=no,
+        waiting=no,
+        restarts=restarts,
+        l1_used=no,
+        l1_capacity=no,
+    )
+
+
+def _figure(value: float | None, reason: str) -> Figure:
+    return Figure.unknown(reason) if value is None else Figure(value)
+
+
+def _total(figures: Iterable[Figure]) -> Figure:
+    return sum(figures, ZERO)
+
+
+def _bounded_total(figures: Iterable[Bounded]) -> Bounded:
+    return sum(figures, Bounded.exact(0.0))
