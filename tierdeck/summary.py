@@ -54,7 +54,9 @@ def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedge
         return _withheld(state, f"{state}: {state.meaning}", ledger.restarts, tiers.notes)
     absent = _ABSENT if ledger.engine_scrapes else _SEEN_ONCE
     no_l1 = "no LMCache source exports it"
-    no_capacity = "LMCache exports no L1 capacity here" if gauges.l1_used_bytes is not None else no_l1
+    no_capacity = (
+        "LMCache tells L1's capacity only while it stores something" if gauges.l1_used_bytes is not None else no_l1
+    )
     return Summary(
         state=state,
         tiers=tiers,

@@ -1,0 +1,266 @@
+"""The accountant of one replica: rounds of readings in, one ledger row a round out.
+
+Rules: docs/ledger.md. It keeps a small memory between rounds, so that a restarted collector goes on
+where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from collectors.gauges import reading_notes, replica_gauges, stores_in_flight
+from collectors.meter import Increase, Meter
+from collectors.pool import pool_account
+from collectors.source import TargetReading
+from collectors.sources import BY_KIND
+from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
+from collectors.versions import parse_version
+from tierdeck.account import Answer
+from tierdeck.fleet import Replica, Role, SourceKind
+from tierdeck.histogram import Histogram
+from tierdeck.ledger import TokenLedger
+from tierdeck.notes import Note
+from tierdeck.readings import Reading
+from tierdeck.rounds import Round, SaltCounts, Scrape
+
+EXTERNAL_SINCE = (0, 11, 1)
+"""From this vLLM on the external counters are always exported, and preempted requests kept out of them."""
+
+ENGINE_COUNTS = {
+    Reading.PROMPT_TOKENS: "prompt_tokens",
+    Reading.L0_HITS: "l0_hits",
+    Reading.EXTERNAL_QUERIES: "external_queries",
+    Reading.EXTERNAL_HITS: "external_hits",
+    Reading.PROCESSED_TOKENS: "processed_tokens",
+    Reading.REQUESTS: "requests",
+    Reading.PREEMPTIONS: "preemptions",
+}
+CACHE_COUNTS = {
+    Reading.LOOKUP_TOKENS: "lookup_tokens",
+    Reading.L1_FOUND: "l1_found",
+    Reading.L2_FOUND: "l2_found",
+    Reading.FOUND_TOKENS: "found_tokens",
+    Reading.STORES_SUBMITTED: "stores_submitted",
+    Reading.STORES_COMPLETED: "stores_completed",
+}
+_CACHES = (SourceKind.LMCACHE_MP, SourceKind.LMCACHE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One target's answer in a round; `reading` is None where it gave none."""
+
+    scrape: Scrape
+    reading: TargetReading | None = None
+
+
+@dataclass(slots=True)
+class _Row:
+    """A ledger row in the making: fields of TokenLedger by name."""
+
+    fields: dict[str, Any]
+
+    def add(self, name: str, value: float | None) -> None:
+        if value is not None:
+            self.fields[name] = (self.fields.get(name) or 0) + value
+
+
+class ReplicaAccountant:
+    """Feed it every round of one replica, in order of time."""
+
+    def __init__(
+        self, replica: Replica, memory: Mapping[str, object] | None = None, watched_since: float | None = None
+    ) -> None:
+        """
+        Args:
+            memory: `Round.memory` of the last round that was stored.
+            watched_since: epoch seconds; a process that started later counts from 0 at its first
+                scrape. None: from the first round on. Infinity: not known, so never.
+        """
+        self._replica = replica
+        kept: Any = memory or {}
+        self._at: float | None = kept.get("at")
+        self._since: float | None = kept.get("since", watched_since)
+        self._cache_ok: bool | None = kept.get("cache_ok")
+        self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
+        self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
+        meters = kept.get("meters", {})
+        self._meters = {target.name: _meter(target.kind, meters.get(target.name)) for target in replica.targets}
+        self._engines = [target.name for target in replica.targets if target.kind is SourceKind.VLLM]
+        self._caches = [target.name for target in replica.targets if target.kind in _CACHES]
+
+    def memory(self) -> dict[str, object]:
+        """What the next start needs; JSON-able."""
+        return {
+            "at": self._at,
+            "since": self._since if self._since != float("inf") else None,
+            "cache_ok": self._cache_ok,
+            "early_gaps": dict(self._early_gaps),
+            "unattributed": dict(self._unattributed),
+            "meters": {name: meter.memory() for name, meter in self._meters.items()},
+        }
+
+    def feed(self, at: float, answers: Mapping[str, Answered]) -> Round:
+        """Account the round at `at` (epoch seconds); a target without an answer was not reached."""
+        if self._since is None:
+            self._since = at
+        readings = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
+        increases = {
+            name: self._meters[name].feed(reading, self._since)
+            for name, reading in readings.items()
+            if reading.recognised and name in self._meters
+        }
+        row = _Row({"started_at": at if self._at is None else min(self._at, at), "ended_at": at})
+        for name in self._engines:
+            self._engine(name, readings.get(name), increases.get(name), row)
+        self._cache(readings, increases, row)
+        self._transfer(row)
+        if row.fields.get("restarts"):
+            row.fields["prompt_tokens_since_restart"] = row.fields.get("prompt_tokens")
+            row.fields["requests_since_restart"] = row.fields.get("requests")
+        self._at = at
+        notes: set[Note] = set()
+        for name, reading in readings.items():
+            notes |= reading_notes(name, reading, self._replica)
+        return Round(
+            key=self._replica.key,
+            at=at,
+            ledger=TokenLedger(**row.fields, notes=frozenset(notes)),
+            answer=self._answer(answers),
+            scrapes=tuple(answer.scrape for answer in answers.values()),
+            model=next((readings[name].model for name in self._engines if name in readings), ""),
+            ttft=self._ttft(increases),
+            gauges=replica_gauges(readings),
+            salts=self._salts(increases),
+            pool=pool_account(self._replica, readings),
+            memory=self.memory(),
+        )
+
+    def _engine(self, name: str, reading: TargetReading | None, increase: Increase | None, row: _Row) -> None:
+        """One vLLM target's share of the row."""
+        if reading is None or increase is None:
+            self._gap(name, "engine_gaps", row)
+            return
+        self._end_gap(name, increase, "engine_gaps", row)
+        row.add("restarts", int(increase.restarted))
+        row.add("counter_resets", int(increase.reset))
+        if increase.restarted or increase.reset:
+            self._unattributed.pop(name, None)
+        if increase.first and not increase.covers_start:
+            return
+        row.add("engine_scrapes", 1)
+        counts = dict(increase.counts)
+        self._settle_external(name, reading, counts, row)
+        for reading_name, field in ENGINE_COUNTS.items():
+            row.add(field, counts.get(reading_name))
+        row.add("host_hits", counts.get(Reading.HOST_HITS, 0.0))
+        row.add("disk_hits", counts.get(Reading.DISK_HITS, 0.0))
+        row.add("transfer_tokens", counts.get(Reading.P2P_HITS, 0.0))
+        version = parse_version(self._replica.version("vllm"))
+        if version is None or version < EXTERNAL_SINCE:
+            row.add("recounting_preemptions", counts.get(Reading.PREEMPTIONS))
+
+    def _settle_external(self, name: str, reading: TargetReading, counts: dict[Reading, float], row: _Row) -> None:
+        """Absent external counters: 0 for an engine that always exports them, else their tokens stay open.
+
+        They are settled when the counters appear later in the same process.
+        """
+        version = parse_version(self._replica.version("vllm"))
+        exports = ALWAYS_EXPORTS_EXTERNAL in reading.flags or (version is not None and version >= EXTERNAL_SINCE)
+        if Reading.EXTERNAL_HITS in counts:
+            row.add("unattributed_tokens", -self._unattributed.pop(name, 0.0))
+        elif exports and not self._meters[name].knows(Reading.EXTERNAL_HITS):
+            counts[Reading.EXTERNAL_HITS] = 0.0
+            counts.setdefault(Reading.EXTERNAL_QUERIES, 0.0)
+        else:
+            tokens = counts.get(Reading.PROMPT_TOKENS, 0.0)
+            self._unattributed[name] = self._unattributed.get(name, 0.0) + tokens
+            row.add("unattributed_tokens", tokens)
+
+    def _cache(self, readings: Mapping[str, TargetReading], increases: Mapping[str, Increase], row: _Row) -> None:
+        """LMCache's share of the row: from its own targets, else from what it merged into vLLM's body."""
+        names = self._caches or [name for name in self._engines if self._has_embedded(readings.get(name))]
+        if not names and self._cache_ok is None:
+            return
+        row.fields["cache_at_start"] = self._cache_ok
+        for name in names:
+            increase = increases.get(name)
+            if increase is None:
+                if name in self._caches:
+                    self._gap(name, "cache_gaps", row)
+                continue
+            if name in self._caches:
+                self._end_gap(name, increase, "cache_gaps", row)
+            if increase.first and row.fields["cache_at_start"] is None and self._at is not None:
+                row.fields["cache_at_start"] = increase.covers_start
+            for reading_name, field in CACHE_COUNTS.items():
+                row.add(field, increase.counts.get(reading_name))
+            ratios = increase.histograms.get(Reading.REQUEST_HIT_RATIO)
+            if ratios is not None:
+                row.add("request_ratio_sum", ratios.sum)
+                row.add("request_ratio_count", ratios.count)
+        ok = bool(names) and all(name in increases for name in names)
+        row.fields["cache_at_end"] = ok
+        if ok or self._cache_ok is not None:
+            self._cache_ok = ok
+        row.fields["stores_in_flight"] = stores_in_flight(readings[name] for name in names if name in readings)
+
+    def _transfer(self, row: _Row) -> None:
+        """On a decode replica all that vLLM does not attribute to host or disk came from prefill replicas."""
+        external = row.fields.get("external_hits")
+        if self._replica.role is Role.CONSUMER and external is not None:
+            own = row.fields.get("host_hits", 0.0) + row.fields.get("disk_hits", 0.0)
+            row.fields["transfer_tokens"] = max(0.0, external - own)
+
+    def _gap(self, name: str, field: str, row: _Row) -> None:
+        """A missing scrape; before the first one nobody knows yet whether there was a process to miss."""
+        if self._meters[name].met:
+            row.add(field, 1)
+        else:
+            self._early_gaps[name] = self._early_gaps.get(name, 0) + 1
+
+    def _end_gap(self, name: str, increase: Increase, field: str, row: _Row) -> None:
+        missed = self._early_gaps.pop(name, 0)
+        if missed and not increase.covers_start:
+            row.add(field, missed)
+
+    def _answer(self, answers: Mapping[str, Answered]) -> Answer:
+        engines = [answers[name] for name in self._engines if name in answers]
+        if any(answer.reading is not None and answer.reading.recognised for answer in engines):
+            return Answer.ENGINE
+        if any(answer.scrape.answered for answer in engines):
+            return Answer.NO_SERIES
+        return Answer.NO_ENGINE if any(answer.scrape.answered for answer in answers.values()) else Answer.NOTHING
+
+    def _ttft(self, increases: Mapping[str, Increase]) -> Histogram | None:
+        merged: Histogram | None = None
+        for name in self._engines:
+            part = increases[name].histograms.get(Reading.TTFT) if name in increases else None
+            if part is not None:
+                merged = part if merged is None else merged + part
+        return merged
+
+    def _salts(self, increases: Mapping[str, Increase]) -> dict[str, SaltCounts]:
+        """Lookups by cache salt; empty where only the empty salt is in use."""
+        salts: dict[str, SaltCounts] = {}
+        names = (Reading.LOOKUP_TOKENS, Reading.L1_FOUND, Reading.L2_FOUND)
+        for increase in increases.values():
+            for salt in {part for reading, part in increase.parts if reading in names}:
+                counts = SaltCounts(*(increase.parts.get((reading, salt), 0.0) for reading in names))
+                salts[salt] = salts.get(salt, SaltCounts()) + counts
+        return salts
+
+    @staticmethod
+    def _has_embedded(reading: TargetReading | None) -> bool:
+        return reading is not None and HAS_EMBEDDED_LMCACHE in reading.flags
+
+
+def _meter(kind: SourceKind, memory: Mapping[str, object] | None) -> Meter:
+    families = BY_KIND[kind].families
+    zeros = [family.reading for family in families if family.zero_when_absent]
+    largest = [family.reading for family in families if family.largest]
+    if kind is SourceKind.VLLM:
+        largest += [family.reading for family in BY_KIND[SourceKind.LMCACHE].families if family.largest]
+    return Meter(zeros, largest, memory)

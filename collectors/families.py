@@ -1,0 +1,167 @@
+"""Reads a body by a table of families: the one implementation behind every exposition source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from collectors.exposition import Parser, Series
+from collectors.source import Cumulative, Family, Key, Kind, TargetReading
+from tierdeck.readings import Reading
+
+START = Family(Reading.START_TIME, Kind.GAUGE, ("process_start_time_seconds",))
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One way to write a family's name; generation 0 is the newest name."""
+
+    generation: int
+    name: str
+
+
+def spellings(family: Family) -> tuple[Spelling, ...]:
+    """All ways to write a family's name, best first: newest name, `vllm:` before `vllm_`, with `_total` first."""
+    found: list[Spelling] = []
+    for generation, name in enumerate(family.names):
+        for written in dict.fromkeys((name, name.replace(":", "_"))):
+            suffixes = ("_total", "") if family.kind is Kind.COUNTER else ("",)
+            found += [Spelling(generation, written + suffix) for suffix in suffixes]
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What a series is to one family: which, under which spelling, for whom; a bucket has its bound."""
+
+    family: int
+    spelling: int
+    key: Key
+    bound: float | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    """Samples of one family under one spelling."""
+
+    values: dict[Key, float] = field(default_factory=dict)
+    buckets: dict[Key, dict[float, float]] = field(default_factory=dict)
+    infos: dict[Key, Mapping[str, str]] = field(default_factory=dict)
+
+
+_Sightings = dict[tuple[int, int], _Found]
+
+
+class FamilyReader:
+    """Reads bodies by a table of families. Share it among targets of a kind: it remembers series texts."""
+
+    def __init__(self, families: tuple[Family, ...], engine_label: str = "", router_label: str = "") -> None:
+        """
+        Args:
+            engine_label: the label that tells engines of one target apart, e.g. `engine`.
+            router_label: series that carry it are a router's copies of engine series: counted, not read.
+        """
+        self.families = (START, *families)
+        self._engine_label = engine_label
+        self._router_label = router_label
+        self._spellings = tuple(spellings(family) for family in self.families)
+        self._names: dict[str, list[tuple[int, int]]] = {}
+        for number, family in enumerate(self.families):
+            for rank, spelling in enumerate(self._spellings[number]):
+                for suffix in ("_bucket", "_sum", "_count") if family.kind is Kind.HISTOGRAM else ("",):
+                    self._names.setdefault(spelling.name + suffix, []).append((number, rank))
+        self._parser: Parser[tuple[_Slot, ...]] = Parser(frozenset(self._names), self._compile)
+
+    def read(self, text: str) -> TargetReading | None:
+        """None where the body holds no sample that the table names."""
+        exposition = self._parser.parse(text)
+        if not exposition.samples:
+            return None
+        reading = TargetReading(unreadable=exposition.unreadable, duplicates=exposition.duplicates)
+        found: _Sightings = {}
+        for entry, value in exposition.samples.items():
+            labels = entry.series.labels
+            if self._router_label and self._router_label in labels:
+                reading.router_series += 1
+            elif math.isfinite(value):
+                for slot in entry.slot:
+                    self._file(found.setdefault((slot.family, slot.spelling), _Found()), slot, value, entry.series)
+                reading.model = reading.model or labels.get("model_name", "")
+        for number, rank in self._chosen(found).items():
+            self._take(reading, number, rank, found[number, rank])
+        return reading
+
+    def _compile(self, series: Series) -> tuple[_Slot, ...] | None:
+        slots = []
+        for number, rank in self._names[series.name]:
+            family, labels = self.families[number], series.labels
+            if any(labels.get(name) != value for name, value in family.where.items()):
+                continue
+            if family.unless and all(labels.get(name) == value for name, value in family.unless.items()):
+                continue
+            key = Key(family.reading, labels.get(self._engine_label, ""), labels.get(family.by, ""))
+            bound = _bound(labels) if series.name.endswith("_bucket") else None
+            slots.append(_Slot(number, rank, key, bound))
+        return tuple(slots) or None
+
+    def _file(self, into: _Found, slot: _Slot, value: float, series: Series) -> None:
+        kind = self.families[slot.family].kind
+        if slot.bound is not None:
+            buckets = into.buckets.setdefault(slot.key, {})
+            buckets[slot.bound] = buckets.get(slot.bound, 0.0) + value
+        elif kind is Kind.INFO:
+            into.infos[slot.key] = series.labels
+        elif kind is not Kind.HISTOGRAM or series.name.endswith("_sum"):
+            into.values[slot.key] = into.values.get(slot.key, 0.0) + value
+
+    def _chosen(self, found: _Sightings) -> dict[int, int]:
+        """The best spelling of each family; readings that make a share stay in one generation of names."""
+        chosen: dict[int, int] = {}
+        for number, rank in sorted(found):
+            chosen.setdefault(number, rank)
+        generations = {
+            self.families[number].reading: self._spellings[number][rank].generation for number, rank in chosen.items()
+        }
+        for number, family in enumerate(self.families):
+            wanted = generations.get(family.like) if family.like is not None else None
+            if number not in chosen or wanted is None:
+                continue
+            fitting = [r for n, r in sorted(found) if n == number and self._spellings[n][r].generation == wanted]
+            if fitting:
+                chosen[number] = fitting[0]
+            else:
+                del chosen[number]
+        return chosen
+
+    def _take(self, reading: TargetReading, number: int, rank: int, found: _Found) -> None:
+        family, spelling = self.families[number], self._spellings[number][rank]
+        if family is START:
+            reading.start_time = next(iter(found.values.values()), None)
+            return
+        reading.recognised = True
+        reading.spelled[family.reading] = spelling.name
+        if spelling.generation:
+            reading.renamed |= {family.reading}
+        match family.kind:
+            case Kind.COUNTER:
+                # a counter below 0 is none
+                reading.counters.update({key: value for key, value in found.values.items() if value >= 0})
+            case Kind.GAUGE:
+                reading.gauges.update(found.values)
+            case Kind.INFO:
+                reading.infos.update(found.infos)
+            case Kind.HISTOGRAM:
+                for key, buckets in found.buckets.items():
+                    if math.inf in buckets:
+                        bounds = tuple(sorted(buckets))
+                        counts = tuple(buckets[bound] for bound in bounds)
+                        reading.histograms[key] = Cumulative(bounds[:-1], counts, found.values.get(key, 0.0))
+
+
+def _bound(labels: Mapping[str, str]) -> float | None:
+    try:
+        bound = float(labels.get("le", ""))
+    except ValueError:
+        return None
+    return None if math.isnan(bound) or bound == -math.inf else bound

@@ -1,0 +1,93 @@
+"""What a replica's gauges say at one moment, and the reservations that a reading carries with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from collectors.source import Key, TargetReading
+from collectors.sources import BY_KIND
+from collectors.sources.vllm import VLLM
+from collectors.versions import parse_version
+from tierdeck.account import Gauges, weighted_usage
+from tierdeck.fleet import Replica, SourceKind, source_kind
+from tierdeck.notes import Note, NoteCode
+from tierdeck.readings import Reading
+
+EXTERNAL_QUERIES_CHANGED = (0, 11, 1)
+"""Up to this vLLM `external_prefix_cache_queries` counts all of a request's tokens (its scheduler, read)."""
+
+
+def replica_gauges(readings: Mapping[str, TargetReading]) -> Gauges:
+    """Sums over engines and targets; KV usage weighted by capacity."""
+    engines = [reading for name, reading in readings.items() if source_kind(name) is SourceKind.VLLM]
+    usages: list[tuple[float | None, float | None]] = []
+    for reading in engines:
+        for key, usage in reading.gauges.items():
+            if key.reading is Reading.KV_USAGE:
+                usages.append((usage, reading.gauges.get(Key(Reading.KV_CAPACITY_TOKENS, key.engine))))
+    capacities = [capacity for _, capacity in usages]
+    used, capacity = _l1(readings)
+    return Gauges(
+        kv_usage_ratio=weighted_usage(usages).value,
+        kv_capacity_tokens=_total(capacities),
+        running=_total(reading.gauge(Reading.RUNNING) for reading in engines),
+        waiting=_total(reading.gauge(Reading.WAITING) for reading in engines),
+        l1_used_bytes=used,
+        l1_capacity_bytes=capacity,
+    )
+
+
+def _l1(readings: Mapping[str, TargetReading]) -> tuple[float | None, float | None]:
+    """Bytes used and capacity of L1; the capacity is used / usage, known only while something is stored."""
+    caches = [reading for reading in readings.values() if reading.gauge(Reading.L1_USED) is not None]
+    if not caches:
+        return None, None
+    used, capacity = 0.0, 0.0
+    for reading in caches:
+        for key, value in reading.gauges.items():
+            if key.reading is Reading.L1_USED:
+                used += value
+                usage = reading.gauges.get(Key(Reading.L1_USAGE, key.engine, key.part), 0.0)
+                capacity += value / usage if usage > 0 else math.nan
+    return used, None if math.isnan(capacity) else round(capacity)
+
+
+def stores_in_flight(caches: Iterable[TargetReading]) -> float | None:
+    """Chunks that may still be on their way to L2: open store requests times chunks per request."""
+    total = None
+    for reading in caches:
+        submitted = reading.counters.get(Key(Reading.STORE_REQUESTS_SUBMITTED), 0.0)
+        open_requests = submitted - reading.counters.get(Key(Reading.STORE_REQUESTS_COMPLETED), 0.0)
+        chunks = reading.counters.get(Key(Reading.STORES_SUBMITTED), 0.0)
+        in_flight = math.ceil(max(0.0, open_requests) * chunks / submitted) if submitted else 0.0
+        total = (total or 0.0) + in_flight
+    return total
+
+
+def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[Note]:
+    """Notes that a body brings by itself: old names, a router's copies, bad lines, changed meanings."""
+    notes = set()
+    families = (*VLLM.families, *BY_KIND[source_kind(name)].families)
+    for old in reading.renamed:
+        newest = next(family.names[0] for family in families if family.reading is old)
+        detail = f"{old} was read as {reading.spelled[old]}; the newest known name is {newest}"
+        notes.add(Note(NoteCode.RENAMED, detail, name))
+    if reading.router_series:
+        detail = "a router's copies of engine series were left out"
+        notes.add(Note(NoteCode.ROUTER_SERIES_IGNORED, detail, name))
+    if reading.unreadable or reading.duplicates:
+        detail = "lines that are no samples, or repeat a series, were left out"
+        notes.add(Note(NoteCode.UNREADABLE_LINES, detail, name))
+    version = parse_version(replica.version("vllm"))
+    if version is not None and version <= EXTERNAL_QUERIES_CHANGED and Reading.EXTERNAL_QUERIES in reading.spelled:
+        detail = "up to vLLM 0.11.1 external queries count L0's hits too; they divide nothing here"
+        notes.add(Note(NoteCode.MEANING_CHANGED, detail, f"vLLM {replica.version('vllm')}"))
+    return notes
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    """The sum; None where a part is unknown, or there is none."""
+    parts = list(values)
+    known = [part for part in parts if part is not None]
+    return sum(known) if parts and len(known) == len(parts) else None

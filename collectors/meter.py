@@ -1,0 +1,173 @@
+"""Turns two consecutive readings of one target into increases: resets, gaps and late series handled.
+
+A process counts from 0. What was counted before the first scrape of a process that was already running
+when watching began is the baseline, and nobody's increase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from collectors.source import Cumulative, Key, TargetReading
+from tierdeck.histogram import Histogram
+from tierdeck.readings import Reading
+
+_SEPARATOR = "\x1f"
+
+
+@dataclass(slots=True)
+class Increase:
+    """What one scrape added. `counts` holds a reading only if it was observed.
+
+    Attributes:
+        parts: counts of families that keep a label apart, by (reading, label value).
+        restarted: another process answered than before.
+        reset: counters fell though the process is the same.
+        first: the first scrape that this meter ever saw; it gives increases only if the process is new.
+        covers_start: nothing was missed before this scrape: the process was new, or already being read.
+    """
+
+    counts: dict[Reading, float] = field(default_factory=dict)
+    parts: dict[tuple[Reading, str], float] = field(default_factory=dict)
+    histograms: dict[Reading, Histogram] = field(default_factory=dict)
+    restarted: bool = False
+    reset: bool = False
+    first: bool = False
+    covers_start: bool = True
+
+
+class Meter:
+    """The memory of one target between scrapes: JSON-able, so that the next start goes on from it."""
+
+    def __init__(
+        self, zeros: Iterable[Reading] = (), largest: Iterable[Reading] = (), memory: Mapping[str, object] | None = None
+    ) -> None:
+        """
+        Args:
+            zeros: readings that are 0 until they first appear in a process.
+            largest: readings that several workers count alike: the largest increase is taken.
+        """
+        self._zeros = frozenset(zeros)
+        self._largest = frozenset(largest)
+        kept: Any = memory or {}  # as `memory` wrote it, perhaps through JSON
+        self._start: float | None = kept.get("start")
+        self._met = bool(kept.get("met"))
+        self._counters: dict[Key, float] = {_key(text): value for text, value in kept.get("counters", {}).items()}
+        self._histograms: dict[Key, Cumulative] = {
+            _key(text): Cumulative(tuple(bounds), tuple(counts), total)
+            for text, (bounds, counts, total) in kept.get("histograms", {}).items()
+        }
+
+    def memory(self) -> dict[str, object]:
+        """What must be kept for the next start."""
+        return {
+            "start": self._start,
+            "met": self._met,
+            "counters": {_text(key): value for key, value in self._counters.items()},
+            "histograms": {_text(key): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
+        }
+
+    @property
+    def met(self) -> bool:
+        """At least one scrape was fed."""
+        return self._met
+
+    def knows(self, reading: Reading) -> bool:
+        """The reading has been seen in the present process."""
+        return any(key.reading is reading for key in self._counters)
+
+    def feed(self, reading: TargetReading, watched_since: float | None = None) -> Increase:
+        """Account one successful scrape.
+
+        Args:
+            watched_since: epoch seconds from when on this target is watched: a process that started
+                later is counted from 0 at its first scrape.
+        """
+        increase = Increase(first=not self._met)
+        from_zero = self._met
+        if self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time:
+            increase.restarted = True
+            self._counters, self._histograms = {}, {}
+        elif not self._met:
+            new = watched_since is not None and reading.start_time is not None and reading.start_time > watched_since
+            from_zero = increase.covers_start = new
+        self._take_falls(reading, increase)
+        known = {key.reading for key in self._counters}
+        self._count(reading, increase, from_zero=from_zero)
+        self._observe(reading, increase, from_zero=from_zero)
+        if from_zero:
+            for zero in self._zeros - known - {key.reading for key in reading.counters}:
+                increase.counts[zero] = 0.0
+        self._start = reading.start_time if reading.start_time is not None else self._start
+        self._met = True
+        return increase
+
+    def _take_falls(self, reading: TargetReading, increase: Increase) -> None:
+        """A counter that fell takes all of its engine back to 0."""
+        fallen = {key.engine for key, value in reading.counters.items() if value < self._counters.get(key, 0.0)}
+        fallen |= {
+            key.engine
+            for key, seen in reading.histograms.items()
+            if key in self._histograms and seen.counts[-1] < self._histograms[key].counts[-1]
+        }
+        if not fallen:
+            return
+        self._counters = {key: value for key, value in self._counters.items() if key.engine not in fallen}
+        self._histograms = {key: seen for key, seen in self._histograms.items() if key.engine not in fallen}
+        if reading.start_time is None and self._start is None:
+            increase.restarted = True
+        else:
+            increase.reset = True
+
+    def _count(self, reading: TargetReading, increase: Increase, *, from_zero: bool) -> None:
+        largest: dict[tuple[Reading, str], dict[str, float]] = {}
+        for key, value in reading.counters.items():
+            before = self._counters.get(key)
+            self._counters[key] = value
+            if before is None and not from_zero:
+                continue
+            delta = value - (before or 0.0)
+            if key.reading in self._largest:
+                largest.setdefault((key.reading, key.part), {})[key.engine] = delta
+                continue
+            increase.counts[key.reading] = increase.counts.get(key.reading, 0.0) + delta
+            if key.part:
+                part = (key.reading, key.part)
+                increase.parts[part] = increase.parts.get(part, 0.0) + delta
+        for (name, _), by_engine in largest.items():
+            increase.counts[name] = increase.counts.get(name, 0.0) + max(by_engine.values())
+
+    def _observe(self, reading: TargetReading, increase: Increase, *, from_zero: bool) -> None:
+        for key, seen in reading.histograms.items():
+            before = self._histograms.get(key)
+            self._histograms[key] = seen
+            if before is None and not from_zero:
+                continue
+            delta = Histogram.from_cumulative(seen.bounds, seen.counts, seen.sum)
+            if before is not None:
+                delta = _difference(before, seen)
+            known = increase.histograms.get(key.reading)
+            increase.histograms[key.reading] = delta if known is None else known + delta
+
+
+def _difference(before: Cumulative, after: Cumulative) -> Histogram:
+    """What was observed between two scrapes of one process, on the bounds that both have."""
+    total = max(0.0, after.sum - before.sum)
+    earlier = dict(zip((*before.bounds, None), before.counts, strict=True))
+    shared = tuple(bound for bound in after.bounds if bound in earlier)
+    later = dict(zip((*after.bounds, None), after.counts, strict=True))
+    counts = tuple(later[bound] - earlier[bound] for bound in (*shared, None))
+    differ = before.bounds != after.bounds
+    merged = Histogram.from_cumulative(shared, counts, total)
+    return Histogram(merged.bounds, merged.counts, total, layouts_differ=differ)
+
+
+def _text(key: Key) -> str:
+    return _SEPARATOR.join(key_part for key_part in (key.reading, key.engine, key.part))
+
+
+def _key(text: str) -> Key:
+    reading, engine, part = text.split(_SEPARATOR)
+    return Key(Reading(reading), engine, part)

@@ -1,0 +1,62 @@
+"""The shared pool's gauges, from whichever Curvine target can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from collectors.source import TargetReading
+from tierdeck.account import PoolAccount
+from tierdeck.fleet import Replica, SourceKind
+from tierdeck.readings import Reading
+
+_MASTERS = (SourceKind.CURVINE_MASTER, SourceKind.CURVINE_MASTER_API)
+
+_CURVINE = (*_MASTERS, SourceKind.CURVINE_WORKER, SourceKind.CURVINE_FUSE)
+
+
+def pool_account(replica: Replica, readings: Mapping[str, TargetReading]) -> PoolAccount | None:
+    """None where no Curvine target is configured; figures are None, with a reason, where none answered.
+
+    The masters' word counts first: standby masters answer with zeros, so the one that knows most
+    workers is taken. Without a master the workers' sums stand in.
+    """
+    kinds = {target.name: target.kind for target in replica.targets}
+    if not any(kind in _CURVINE for kind in kinds.values()):
+        return None
+    for kind in _MASTERS:
+        masters = [reading for name, reading in readings.items() if kinds.get(name) is kind]
+        if masters:
+            return _of_master(max(masters, key=_knowledge))
+    workers = [reading for name, reading in readings.items() if kinds.get(name) is SourceKind.CURVINE_WORKER]
+    known = [name for name, kind in kinds.items() if kind is SourceKind.CURVINE_WORKER]
+    if workers and len(workers) == len(known):
+        return PoolAccount(
+            capacity_bytes=_sum(workers, Reading.POOL_CAPACITY),
+            available_bytes=_sum(workers, Reading.POOL_AVAILABLE),
+            used_bytes=_sum(workers, Reading.POOL_USED),
+            live=float(len(workers)),
+        )
+    return PoolAccount(reason="no Curvine master answered, nor did all configured workers")
+
+
+def _of_master(master: TargetReading) -> PoolAccount:
+    return PoolAccount(
+        capacity_bytes=master.gauge(Reading.POOL_CAPACITY),
+        available_bytes=master.gauge(Reading.POOL_AVAILABLE),
+        used_bytes=master.gauge(Reading.POOL_USED),
+        live=master.gauge(Reading.WORKERS_LIVE),
+        lost=master.gauge(Reading.WORKERS_LOST),
+        blacklisted=master.gauge(Reading.WORKERS_BLACKLISTED),
+        decommissioned=master.gauge(Reading.WORKERS_DECOMMISSIONED),
+    )
+
+
+def _knowledge(master: TargetReading) -> tuple[float, float]:
+    workers = (master.gauge(Reading.WORKERS_LIVE) or 0.0) + (master.gauge(Reading.WORKERS_LOST) or 0.0)
+    return workers, master.gauge(Reading.POOL_CAPACITY) or 0.0
+
+
+def _sum(readings: Iterable[TargetReading], gauge: Reading) -> float | None:
+    values = [reading.gauge(gauge) for reading in readings]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None

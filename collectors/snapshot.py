@@ -1,0 +1,118 @@
+"""A snapshot directory: `DIR/<replica>/<seconds>/<source>.txt`, with an optional `fleet.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tierdeck.errors import UsageError
+from tierdeck.fleet import FLEET, Replica, ReplicaKey, Role, Target, source_kind
+
+_LARGEST = 64 * 2**20
+_SHAPE = "Its shape is DIR/<replica>/<seconds>/<source>.txt (docs/cli.md)."
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Bodies as scraped.
+
+    Attributes:
+        moments: all seconds at which anything was scraped, ascending.
+        bodies: text by replica (`_fleet` included), second and target name.
+        first_moment: epoch seconds of the first moment; None where not recorded.
+    """
+
+    moments: tuple[int, ...]
+    bodies: Mapping[str, Mapping[int, Mapping[str, str]]]
+    first_moment: float | None = None
+    kv_bytes_per_token: float | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def window_seconds(self) -> int:
+        return self.moments[-1] - self.moments[0]
+
+    def replica(self, name: str) -> Replica:
+        """The replica with every target that it had at any moment."""
+        key = ReplicaKey("snapshot", "snapshot", name)
+        targets = sorted({target for moment in self.bodies[name].values() for target in moment})
+        return Replica(
+            key,
+            tuple(Target(key, target, f"{name}/{target}.txt") for target in targets),
+            self.roles.get(name, Role.BOTH),
+            tuple(sorted(self.versions.get(name, {}).items())),
+        )
+
+
+def read_snapshot(folder: Path) -> Snapshot:
+    """Read a snapshot directory whole.
+
+    Raises:
+        UsageError: it is not one, or holds fewer than two moments.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a directory", "Make one with `tierdeck snapshot DIR`.")
+    bodies: dict[str, dict[int, dict[str, str]]] = {}
+    for replica in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        bodies[replica.name] = {}
+        for moment in sorted(path for path in replica.iterdir() if path.is_dir()):
+            try:
+                seconds = int(moment.name)
+            except ValueError as error:
+                raise UsageError(
+                    f"{replica.name}/{moment.name}: the folder's name must be whole seconds", _SHAPE
+                ) from error
+            bodies[replica.name][seconds] = _read_moment(moment)
+    moments = tuple(sorted({seconds for replica in bodies.values() for seconds in replica}))
+    if len(moments) < 2:
+        raise UsageError(f"{folder} holds {len(moments)} moments, and a ledger needs two", _SHAPE)
+    if not any(name != FLEET for name in bodies):
+        raise UsageError(f"{folder} holds no replica", _SHAPE)
+    facts = _read_facts(folder / "fleet.json")
+    return Snapshot(moments, bodies, facts.first_moment, facts.kv_bytes_per_token, facts.roles, facts.versions)
+
+
+def _read_moment(folder: Path) -> dict[str, str]:
+    bodies = {}
+    for path in sorted(folder.glob("*.txt")):
+        name = path.name.removesuffix(".txt")
+        try:
+            source_kind(name)
+        except ValueError as error:
+            raise UsageError(f"{path.parent.parent.name}/{folder.name}/{path.name}: no such source", _SHAPE) from error
+        with path.open("rb") as file:
+            bodies[name] = file.read(_LARGEST).decode("utf-8", errors="replace")
+    return bodies
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What `fleet.json` adds."""
+
+    first_moment: float | None = None
+    kv_bytes_per_token: float | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def _read_facts(path: Path) -> _Facts:
+    if not path.exists():
+        return _Facts()
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        first = document.get("first_moment")
+        kv_bytes = document.get("kv_bytes_per_token")
+        return _Facts(
+            first_moment=None if first is None else float(first),
+            kv_bytes_per_token=None if kv_bytes is None else float(kv_bytes),
+            roles={str(name): Role(role) for name, role in (document.get("roles") or {}).items()},
+            versions={
+                str(name): {str(component): str(version) for component, version in versions.items()}
+                for name, versions in (document.get("versions") or {}).items()
+            },
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"fleet.json can't be used: {error}", "Its keys are in docs/cli.md.") from error

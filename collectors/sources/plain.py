@@ -1,0 +1,37 @@
+"""A source that is nothing but its table of families."""
+
+from __future__ import annotations
+
+from collectors.families import FamilyReader
+from collectors.source import Family, TargetReading
+from tierdeck.fleet import SourceKind
+
+
+class TableSource:
+    """An exposition that a table of families describes wholly."""
+
+    path = "/metrics"
+
+    def __init__(
+        self,
+        kind: SourceKind,
+        families: tuple[Family, ...],
+        *,
+        engine_label: str = "",
+        router_label: str = "",
+        silent_when_idle: bool = False,
+    ) -> None:
+        """
+        Args:
+            silent_when_idle: a process that did nothing yet exports none of the families.
+        """
+        self.kind = kind
+        self._silent_when_idle = silent_when_idle
+        self.families = families
+        self._reader = FamilyReader(families, engine_label, router_label)
+
+    def read(self, text: str) -> TargetReading | None:
+        reading = self._reader.read(text)
+        if reading is not None:
+            reading.recognised = reading.recognised or self._silent_when_idle
+        return reading

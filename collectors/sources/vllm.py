@@ -1,0 +1,95 @@
+"""vLLM's own metrics, V1 engine, 0.8.5 to 0.32.
+
+Upstream: vllm/v1/metrics/loggers.py of each version; names were compared between the wheels of
+0.8.5, 0.10.2, 0.11.1, 0.12.0, 0.16.0, 0.20.2, 0.26.0 and 0.32.0.
+"""
+
+from __future__ import annotations
+
+from collectors.families import FamilyReader
+from collectors.source import Family, Key, Kind, TargetReading
+from collectors.sources.lmcache import EMBEDDED_FAMILIES
+from tierdeck.fleet import SourceKind
+from tierdeck.readings import Reading
+
+ALWAYS_EXPORTS_EXTERNAL = "always_exports_external"
+"""Flag: absent external counters mean that there is no connector."""
+HAS_EMBEDDED_LMCACHE = "has_embedded_lmcache"
+"""Flag: LMCache's metrics are merged into this body (PROMETHEUS_MULTIPROC_DIR)."""
+
+_BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
+
+FAMILIES = (
+    Family(Reading.PROMPT_TOKENS, Kind.COUNTER, ("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")),
+    Family(
+        Reading.L0_HITS,
+        Kind.COUNTER,
+        ("vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits"),
+        like=Reading.PROMPT_TOKENS,
+    ),
+    Family(Reading.EXTERNAL_QUERIES, Kind.COUNTER, ("vllm:external_prefix_cache_queries",)),
+    Family(Reading.EXTERNAL_HITS, Kind.COUNTER, ("vllm:external_prefix_cache_hits",)),
+    Family(Reading.HOST_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "host"}),
+    Family(Reading.DISK_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "disk"}),
+    Family(Reading.P2P_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "p2p"}),
+    Family(Reading.PROCESSED_TOKENS, Kind.COUNTER, ("vllm:prompt_tokens",)),
+    Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
+    Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
+    Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
+    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")),
+    Family(Reading.KV_CAPACITY_TOKENS, Kind.INFO, ("vllm:cache_config_info",)),
+    Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
+    Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),
+)
+
+
+class VllmSource:
+    """One vLLM API server; engines (data-parallel ranks) are told apart by the label `engine`."""
+
+    kind = SourceKind.VLLM
+    path = "/metrics"
+    families = FAMILIES
+
+    def __init__(self) -> None:
+        self._engine = FamilyReader(FAMILIES, "engine", router_label="server")
+        self._embedded = FamilyReader(EMBEDDED_FAMILIES, "worker_id")
+
+    def read(self, text: str) -> TargetReading | None:
+        reading = self._engine.read(text)
+        if reading is None:
+            return None
+        if "prompt_tokens_by_source" in text:
+            reading.flags |= {ALWAYS_EXPORTS_EXTERNAL}
+        _derive_capacity(reading)
+        if "\nlmcache:" in text or "\nlmcache_" in text:
+            embedded = self._embedded.read(text)
+            if embedded is not None and embedded.recognised:
+                reading.flags |= {HAS_EMBEDDED_LMCACHE}
+                reading.counters.update(embedded.counters)
+                reading.gauges.update(embedded.gauges)
+                reading.histograms.update(embedded.histograms)
+        return reading
+
+
+def _derive_capacity(reading: TargetReading) -> None:
+    """KV capacity in tokens, and whether prefix caching is off, from `cache_config_info`'s labels."""
+    for key, labels in reading.infos.items():
+        capacity = _number(labels.get("kv_cache_size_tokens"))
+        if capacity is None:
+            blocks, block_size = _number(labels.get("num_gpu_blocks")), _number(labels.get("block_size"))
+            capacity = blocks * block_size if blocks is not None and block_size is not None else None
+        if capacity:
+            reading.gauges[Key(Reading.KV_CAPACITY_TOKENS, key.engine)] = capacity
+        if labels.get("enable_prefix_caching") == "False":
+            # nothing is looked up then, so processed tokens say nothing about the lookup counter
+            reading.counters.pop(Key(Reading.PROCESSED_TOKENS, key.engine), None)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+VLLM = VllmSource()
