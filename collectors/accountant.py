@@ -71,15 +71,21 @@ class ReplicaAccountant:
     """Feed it every round of one replica, in order of time."""
 
     def __init__(
-        self, replica: Replica, memory: Mapping[str, object] | None = None, watched_since: float | None = None
+        self,
+        replica: Replica,
+        memory: Mapping[str, object] | None = None,
+        watched_since: float | None = None,
+        interval_seconds: float | None = None,
     ) -> None:
         """
         Args:
+            interval_seconds: between rounds; a longer time without any round counts as missed scrapes.
             memory: `Round.memory` of the last round that was stored.
             watched_since: epoch seconds; a process that started later counts from 0 at its first
                 scrape. None: from the first round on. Infinity: not known, so never.
         """
         self._replica = replica
+        self._interval = interval_seconds
         kept: Any = memory or {}
         self._at: float | None = kept.get("at")
         self._since: float | None = kept.get("since", watched_since)
@@ -113,6 +119,9 @@ class ReplicaAccountant:
             if reading.recognised and name in self._meters
         }
         row = _Row({"started_at": at if self._at is None else min(self._at, at), "ended_at": at})
+        missed = self._missed_rounds(at)
+        if missed and self._engines:
+            row.add("engine_gaps", missed)
         for name in self._engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
@@ -137,6 +146,12 @@ class ReplicaAccountant:
             pool=pool_account(self._replica, readings),
             memory=self.memory(),
         )
+
+    def _missed_rounds(self, at: float) -> int:
+        """Rounds that nobody made, since the collector was away."""
+        if self._interval is None or self._at is None:
+            return 0
+        return max(0, round((at - self._at) / self._interval) - 1)
 
     def _engine(self, name: str, reading: TargetReading | None, increase: Increase | None, row: _Row) -> None:
         """One vLLM target's share of the row."""

@@ -114,6 +114,11 @@ class Source(Protocol):
     @property
     def families(self) -> tuple[Family, ...]: ...
 
+    @property
+    def ends_with_newline(self) -> bool:
+        """A whole body ends with a line end (the text format says so); one that does not was cut."""
+        ...
+
     def read(self, text: str) -> TargetReading | None:
         """Readings of one body; None where it holds nothing that this source knows. Never raises."""
         ...

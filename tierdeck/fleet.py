@@ -8,6 +8,9 @@ from enum import StrEnum
 FLEET = "_fleet"
 """The name under which sources that belong to no replica are kept."""
 
+POOL = "_pool"
+"""The name under which pools are kept: a pool serves any endpoint."""
+
 
 class SourceKind(StrEnum):
     """The kinds of exposition that Tierdeck reads; also the file names of a snapshot."""

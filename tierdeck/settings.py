@@ -73,6 +73,11 @@ class Settings(BaseSettings):
         return self.database_url.get_secret_value() or f"sqlite:///{self.home / 'tierdeck.db'}"
 
     @property
+    def stale_after_seconds(self) -> float:
+        """A replica whose last round is older than this counts as not answering: three intervals."""
+        return 3 * self.scrape_interval_seconds
+
+    @property
     def warming(self) -> WarmingLimits:
         return WarmingLimits(self.warming_tokens, self.warming_requests)
 

@@ -50,6 +50,7 @@ class MasterApi:
 
     kind = SourceKind.CURVINE_MASTER_API
     path = "/api/workers"
+    ends_with_newline = False
     families: tuple[Family, ...] = ()
 
     def read(self, text: str) -> TargetReading | None:

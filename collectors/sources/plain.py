@@ -11,6 +11,7 @@ class TableSource:
     """An exposition that a table of families describes wholly."""
 
     path = "/metrics"
+    ends_with_newline = True
 
     def __init__(
         self,

@@ -48,6 +48,7 @@ class VllmSource:
 
     kind = SourceKind.VLLM
     path = "/metrics"
+    ends_with_newline = True
     families = FAMILIES
 
     def __init__(self) -> None:

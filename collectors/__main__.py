@@ -1,0 +1,104 @@
+"""`python -m collectors`: collect until told to stop; `explain` and `snapshot` do one thing and end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+from prometheus_client import start_http_server
+
+from collectors.bundle import save_bundle
+from collectors.collector import Collector
+from collectors.explain import explain as explain_snapshot
+from collectors.snapshot import read_snapshot
+from db import Store
+from tierdeck.errors import TierdeckError, UsageError
+from tierdeck.explanation import explanation
+from tierdeck.log import configure
+from tierdeck.settings import Settings, load_settings
+from tierdeck.units import parse_duration
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+log = structlog.get_logger()
+
+
+@app.callback(invoke_without_command=True)
+def collect(context: typer.Context) -> None:
+    """Scrape the configured targets, account, and write, until SIGTERM or Ctrl-C."""
+    if context.invoked_subcommand is None:
+        _guard(lambda: asyncio.run(_collect(load_settings())))
+
+
+async def _collect(settings: Settings) -> None:
+    configure("collectors", settings.log_level)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if settings.metrics_port:
+        start_http_server(settings.metrics_port, settings.metrics_address)
+    with Store.open(settings.store_url, migrate=True) as store:
+        log.info("collectors_started", cluster=settings.cluster, interval_seconds=settings.scrape_interval_seconds)
+        await Collector(settings, store, version("tierdeck")).run(stop)
+    log.info("collectors_stopped")
+
+
+@app.command()
+def explain(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A snapshot directory.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Print the ledger of a snapshot directory, offline."""
+
+    def act() -> None:
+        document = explain_snapshot(read_snapshot(folder), load_settings().warming)
+        print(json.dumps(document, indent=2) if as_json else explanation(document))
+
+    _guard(act)
+
+
+@app.command()
+def snapshot(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    every: Annotated[str, typer.Option(help="Time between the two scrapes, such as 15s or 1m.")] = "15s",
+    endpoint: Annotated[str, typer.Option(help="Only this endpoint.")] = "",
+) -> None:
+    """Save every target's exposition twice, with fleet.json: a support bundle."""
+
+    def act() -> None:
+        settings = load_settings()
+        with Store.open(settings.store_url) as store:
+            found = [known for known in store.endpoints() if endpoint in ("", known.name)]
+            pools = store.pools()
+        if not found:
+            what = f"there is no endpoint {endpoint!r}" if endpoint else "no endpoint is known"
+            raise UsageError(what, "`tierdeck endpoints` lists them; docs/config.md says how to add one.")
+        job = save_bundle(folder, found, pools, settings, parse_duration(every), _tell)
+        for home in asyncio.run(job):
+            print(f"saved {home}: tierdeck explain {home}")
+
+    _guard(act)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _guard(act: Callable[[], None]) -> None:
+    """Run; an error becomes one line on stderr and its exit code."""
+    try:
+        act()
+    except TierdeckError as error:
+        _tell(f"tierdeck: {error.line()}")
+        raise typer.Exit(error.exit_code) from error
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m collectors")

@@ -1,0 +1,91 @@
+"""Saves every target's exposition as a snapshot directory: a support bundle that `explain` reads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from collectors.fetch import Fetcher
+from tierdeck.errors import TierdeckError, UnreachableError, UsageError
+from tierdeck.fleet import Endpoint, Replica, Target
+from tierdeck.settings import Settings
+
+MOMENTS = 2
+
+
+async def save_bundle(
+    folder: Path,
+    endpoints: Sequence[Endpoint],
+    pools: Sequence[Replica],
+    settings: Settings,
+    every_seconds: float,
+    tell: Callable[[str], None],
+) -> list[Path]:
+    """Scrape all targets twice, `every_seconds` apart; one folder an endpoint where there are several.
+
+    Returns:
+        The snapshot directories.
+
+    Raises:
+        UsageError: the folder exists and is not empty.
+        UnreachableError: no target answered.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} exists and is not empty", "Name a new folder.")
+    started, answered = time.time(), 0
+    for number in range(MOMENTS):
+        if number:
+            await asyncio.sleep(max(0.0, started + every_seconds - time.time()))
+        seconds = round(time.time() - started)
+        tell(f"scraping moment {number + 1} of {MOMENTS} at {seconds} s")
+        async with Fetcher(settings) as fetcher:
+            jobs = [
+                _save(fetcher, target, _home(folder, endpoints, endpoint) / replica.key.replica / str(seconds))
+                for endpoint in endpoints
+                for replica in endpoint.replicas
+                for target in replica.targets
+            ]
+            jobs += [
+                _save(fetcher, target, _home(folder, endpoints, endpoint) / "_fleet" / str(seconds), f"pool-{number}")
+                for endpoint in endpoints
+                for number, pool in enumerate(pools)
+                for target in pool.targets
+            ]
+            answered += sum(await asyncio.gather(*jobs))
+    if not answered:
+        raise UnreachableError("no target answered", "`tierdeck targets` shows why.")
+    homes = [_home(folder, endpoints, endpoint) for endpoint in endpoints]
+    for endpoint, home in zip(endpoints, homes, strict=True):
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "fleet.json").write_text(json.dumps(_facts(endpoint, started), indent=2) + "\n", "utf-8")
+    return homes
+
+
+def _home(folder: Path, endpoints: Sequence[Endpoint], endpoint: Endpoint) -> Path:
+    return folder if len(endpoints) == 1 else folder / endpoint.name
+
+
+async def _save(fetcher: Fetcher, target: Target, folder: Path, suffix: str = "") -> bool:
+    fetched = await fetcher.fetch(target.url)
+    if not fetched.answered:
+        return False
+    name = f"{target.name}.{suffix}" if suffix else target.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.txt").write_text(fetched.text, "utf-8")
+    except OSError as error:
+        raise TierdeckError(f"can't write {folder}: {error.strerror}") from error
+    return True
+
+
+def _facts(endpoint: Endpoint, started: float) -> dict[str, object]:
+    replicas = [replica for replica in endpoint.replicas if not replica.key.shared]
+    return {
+        "first_moment": started,
+        "kv_bytes_per_token": endpoint.kv_bytes_per_token,
+        "roles": {replica.key.replica: str(replica.role) for replica in replicas},
+        "versions": {replica.key.replica: dict(replica.versions) for replica in replicas if replica.versions},
+    }

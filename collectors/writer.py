@@ -1,0 +1,64 @@
+"""Writes rounds in batches; while the store is away they wait, bounded, and the oldest go first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+import structlog
+
+from collectors import metrics
+from db import Store
+from tierdeck.errors import TierdeckError
+from tierdeck.rounds import Round
+
+log = structlog.get_logger()
+
+_BATCH = 200
+_LARGEST_QUEUE = 20_000
+_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 10.0
+
+
+class Writer:
+    """A queue in front of the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: deque[Round] = deque()
+
+    def put(self, part: Round) -> None:
+        """Queue a round; never blocks."""
+        if len(self._waiting) >= _LARGEST_QUEUE:
+            self._waiting.popleft()
+            metrics.ROUNDS_DROPPED.inc()
+        self._waiting.append(part)
+        metrics.ROUNDS_WAITING.set(len(self._waiting))
+
+    async def run(self) -> None:
+        """Write what waits, until cancelled."""
+        pause = _PAUSE_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await asyncio.to_thread(self.flush)
+                pause = _PAUSE_SECONDS
+            except TierdeckError as error:
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                log.warning("append_failed", reason=error.line(), waiting=len(self._waiting), again_in_seconds=pause)
+
+    def flush(self) -> None:
+        """Write everything that waits.
+
+        Raises:
+            TierdeckError: the store did not take it; nothing is lost, it goes on waiting.
+        """
+        while self._waiting:
+            batch = [self._waiting[index] for index in range(min(_BATCH, len(self._waiting)))]
+            with metrics.APPEND_SECONDS.time():
+                self._store.append(batch)
+            for _ in batch:
+                self._waiting.popleft()
+            metrics.LAST_WRITE.set(time.time())
+            metrics.ROUNDS_WAITING.set(len(self._waiting))

@@ -1,0 +1,121 @@
+"""The `tierdeck` command: reads the store, starts the processes, hands work on to them.
+
+Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage or configuration; 3 something needed does not answer.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from console.cli import reading, tables
+from console.cli.deck import Deck
+from tierdeck.errors import TierdeckError
+from tierdeck.explanation import explanation
+from tierdeck.settings import load_settings
+from tierdeck.units import parse_duration
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Operators' deck for tiered KV caches: where every prompt token came from, and what to do about it.",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Window = Annotated[str, typer.Option(help="How far back, such as 15m, 1h, 7d.")]
+
+
+@app.command()
+def up(
+    demo: Annotated[
+        bool, typer.Option(help="Replay recorded expositions; also what happens with nothing configured.")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="YAML file with endpoints and targets (docs/config.md).")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port of the web console; 0: any free one.")
+    ] = None,
+) -> None:
+    """Start everything on the embedded store; Ctrl-C stops all of it."""
+    raise typer.Exit(Deck(load_settings(), config=config, demo=demo, port=port).run())
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """What the deck sees: state and hit ratio of each endpoint over the last 15 minutes."""
+    document = reading.status(load_settings())
+    _print(document, tables.status(document), as_json=as_json)
+
+
+@app.command()
+def endpoints(as_json: AsJson = False) -> None:
+    """The endpoints with model, replicas, strategy and tier sizes."""
+    document = reading.endpoints(load_settings())
+    _print(document, tables.endpoints(document), as_json=as_json)
+
+
+@app.command()
+def targets(as_json: AsJson = False) -> None:
+    """What is scraped, and how the last scrape of each target ended."""
+    document = reading.targets(load_settings())
+    _print(document, tables.targets(document), as_json=as_json)
+
+
+@app.command()
+def ledger(
+    endpoint: Annotated[str, typer.Argument(help="Name of the endpoint.")],
+    window: Window = "15m",
+    as_json: AsJson = False,
+) -> None:
+    """Where the endpoint's prompt tokens came from, with every reservation."""
+    document = reading.ledger(load_settings(), endpoint, parse_duration(window))
+    _print(document, explanation(document), as_json=as_json)
+
+
+_PASS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.command(context_settings=_PASS)
+def explain(context: typer.Context) -> None:
+    """The ledger of a snapshot directory, offline: explain DIR [--json]."""
+    _hand_on("collectors", "explain", *context.args)
+
+
+@app.command(context_settings=_PASS)
+def snapshot(context: typer.Context) -> None:
+    """Save every target's exposition twice, as a support bundle: snapshot DIR [--every 15s] [--endpoint NAME]."""
+    _hand_on("collectors", "snapshot", *context.args)
+
+
+@app.command(name="version")
+def show_version() -> None:
+    """Print the version."""
+    print(version("tierdeck"))
+
+
+def _hand_on(module: str, *args: str) -> None:
+    """Run a process's own command as a child; its output and exit code are ours."""
+    try:
+        done = subprocess.run([sys.executable, "-m", module, *args], check=False)  # noqa: S603  # our own module
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    raise typer.Exit(done.returncode)
+
+
+def _print(document: object, text: str, *, as_json: bool) -> None:
+    print(json.dumps(document, indent=2) if as_json else text)
+
+
+def main() -> None:
+    """Entry point: errors become one line on stderr and their exit code."""
+    try:
+        app()
+    except TierdeckError as error:
+        print(f"tierdeck: {error.line()}", file=sys.stderr)
+        sys.exit(error.exit_code)

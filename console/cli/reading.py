@@ -1,0 +1,130 @@
+"""What the reading commands say: documents made from the store."""
+
+from __future__ import annotations
+
+import time
+
+import pandas as pd
+
+from db import EndpointAccounts, Store
+from tierdeck.account import PoolAccount
+from tierdeck.errors import TierdeckError, UsageError
+from tierdeck.fleet import Endpoint
+from tierdeck.report import fleet_document, number
+from tierdeck.settings import Settings
+from tierdeck.summary import summarize_fleet
+
+STATUS_WINDOW_SECONDS = 900.0
+
+
+def status(settings: Settings) -> dict[str, object]:
+    """State, prompt tokens and hit ratio by token of each endpoint over the last 15 minutes."""
+    now = time.time()
+    with Store.open(settings.store_url) as store:
+        accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
+    rows = []
+    for endpoint in accounts:
+        summary = summarize_fleet(endpoint.replicas, settings.warming, endpoint.shared)
+        ratio = summary.tiers.by_token
+        tokens = summary.tiers.prompt_tokens
+        row: dict[str, object] = {
+            "name": endpoint.endpoint,
+            "cluster": endpoint.cluster,
+            "state": str(summary.state),
+            "prompt_tokens": number(tokens.value),
+            "hit_ratio": ratio.value,
+        }
+        reasons = {"prompt_tokens": tokens.reason, "hit_ratio": ratio.reason}
+        row["why"] = {key: reason for key, reason in reasons.items() if reason}
+        rows.append(row)
+    return {"endpoints": rows}
+
+
+def endpoints(settings: Settings) -> dict[str, object]:
+    """The inventory; a size in bytes is null while nothing exports it."""
+    now = time.time()
+    with Store.open(settings.store_url) as store:
+        known = store.endpoints()
+        accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
+        pools = store.pool_now()
+    seen = {(account.cluster, account.endpoint): account for account in accounts}
+    by_cluster = {pool.key.cluster: pool.account for pool in pools}
+    rows = []
+    for endpoint in known:
+        account = seen.get((endpoint.cluster, endpoint.name))
+        models = account.models if account is not None else ()
+        rows.append(
+            {
+                "name": endpoint.name,
+                "cluster": endpoint.cluster,
+                "backend": endpoint.backend,
+                "model": endpoint.model or (models[0] if models else ""),
+                "replicas": sum(not replica.key.shared for replica in endpoint.replicas),
+                "strategy": endpoint.strategy or None,
+                "sizes": _sizes(endpoint, account, by_cluster.get(endpoint.cluster)),
+            }
+        )
+    return {"endpoints": rows}
+
+
+def _sizes(endpoint: Endpoint, account: EndpointAccounts | None, pool: PoolAccount | None) -> dict[str, object]:
+    """L0 and L1 of one replica (the smallest, where they differ), and the pool, in bytes."""
+    gauges = [replica.gauges for replica in account.replicas] if account is not None else []
+    tokens = [gauge.kv_capacity_tokens for gauge in gauges if gauge.kv_capacity_tokens]
+    l1 = [gauge.l1_capacity_bytes for gauge in gauges if gauge.l1_capacity_bytes]
+    per_token = endpoint.kv_bytes_per_token
+    return {
+        "l0_bytes": number(min(tokens) * per_token) if tokens and per_token else None,
+        "l0_tokens": number(min(tokens)) if tokens else None,
+        "l1_bytes": number(min(l1)) if l1 else None,
+        "l2_bytes": number(pool.capacity_bytes) if pool is not None else None,
+    }
+
+
+def targets(settings: Settings) -> dict[str, object]:
+    """Every target and the end of its last scrape; instants are ISO 8601 UTC."""
+    with Store.open(settings.store_url) as store:
+        frame = store.target_status()
+    rows = []
+    for row in frame.to_dict("records"):
+        instants = {key: _instant(row[key]) for key in ("last_attempt_at", "last_success_at")}
+        reason = "not scraped yet" if instants["last_attempt_at"] is None else row["reason"]
+        rows.append(
+            {key: row[key] for key in ("cluster", "endpoint", "replica", "target", "url")}
+            | instants
+            | {"ok": not reason, "reason": reason}
+        )
+    return {"targets": rows}
+
+
+def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, object]:
+    """The document of `explain`, for a live endpoint.
+
+    Raises:
+        UsageError: there is no such endpoint, or there are several in different clusters.
+    """
+    now = time.time()
+    with Store.open(settings.store_url) as store:
+        found = store.accounts(
+            now - window_seconds, now, endpoint=name, stale_after_seconds=settings.stale_after_seconds
+        )
+        known = sorted({endpoint.name for endpoint in store.endpoints()})
+        pools = store.pool_now()
+    if not found:
+        raise UsageError(f"there is no endpoint {name!r}", f"Known: {', '.join(known) or 'none'}.")
+    if len(found) > 1:
+        clusters = ", ".join(account.cluster for account in found)
+        raise TierdeckError(f"{name!r} exists in several clusters: {clusters}")
+    pool = next((pool.account for pool in pools if pool.key.cluster == found[0].cluster), None)
+    return fleet_document(
+        window_seconds,
+        found[0].replicas,
+        settings.warming,
+        shared=found[0].shared,
+        pool=pool,
+        own_notes=found[0].notes,
+    )
+
+
+def _instant(value: pd.Timestamp) -> str | None:
+    return None if pd.isna(value) else value.isoformat()

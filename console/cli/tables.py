@@ -1,0 +1,69 @@
+"""The reading commands' documents as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tierdeck.units import format_count, format_ratio, format_size
+
+_NO_ENDPOINT = "No endpoint yet. Try `tierdeck up --demo`, or list yours in a file (docs/config.md)."
+
+
+def status(document: dict[str, Any]) -> str:
+    rows = [
+        [
+            row["name"],
+            row["state"],
+            "unknown" if row["prompt_tokens"] is None else format_count(row["prompt_tokens"]),
+            "unknown" if row["hit_ratio"] is None else format_ratio(row["hit_ratio"]),
+            row["why"].get("hit_ratio", ""),
+        ]
+        for row in document["endpoints"]
+    ]
+    return _table(["endpoint", "state", "prompt tokens (15 min)", "hit ratio", ""], rows) if rows else _NO_ENDPOINT
+
+
+def endpoints(document: dict[str, Any]) -> str:
+    rows = [
+        [
+            row["name"],
+            row["model"] or "unknown",
+            str(row["replicas"]),
+            row["strategy"] or "not configured",
+            " / ".join(_size(row["sizes"][key]) for key in ("l0_bytes", "l1_bytes", "l2_bytes")),
+            row["backend"],
+            row["cluster"],
+        ]
+        for row in document["endpoints"]
+    ]
+    heads = ["endpoint", "model", "replicas", "strategy", "L0 / L1 / L2", "backend", "cluster"]
+    return _table(heads, rows) if rows else _NO_ENDPOINT
+
+
+def targets(document: dict[str, Any]) -> str:
+    rows = [
+        [
+            row["endpoint"],
+            row["replica"],
+            row["target"],
+            row["last_success_at"] or "never",
+            row["reason"] or "ok",
+            row["url"],
+        ]
+        for row in document["targets"]
+    ]
+    heads = ["endpoint", "replica", "target", "last success", "last scrape", "address"]
+    return _table(heads, rows) if rows else _NO_ENDPOINT
+
+
+def _size(size: float | None) -> str:
+    return "unknown" if size is None else format_size(size)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (heads, *rows)
+    ]
+    return "\n".join(lines)

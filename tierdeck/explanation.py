@@ -1,0 +1,102 @@
+"""The ledger document as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tierdeck.units import format_count, format_ratio, format_seconds, format_size
+
+_ROWS = {
+    "L0": "L0 · GPU",
+    "L1": "L1 · CPU",
+    "L2": "L2 · shared",
+    "L1+L2": "L1 + L2",
+    "transfer": "transferred",
+    "miss": "recomputed",
+}
+
+
+def explanation(document: dict[str, Any]) -> str:
+    """Fleet first, then each replica, then the pool; every reservation in words."""
+    window = format_seconds(document["window_seconds"])
+    lines = [f"Ledger of {window}", ""]
+    fleet, replicas = document["fleet"], document["replicas"]
+    if len(replicas) != 1:
+        lines += _block("fleet", fleet)
+    for name, replica in replicas.items():
+        lines += _block(name, replica)
+    if document["pool"] is not None:
+        lines += _pool(document["pool"])
+    return "\n".join(lines)
+
+
+def _block(name: str, part: dict[str, Any]) -> Iterator[str]:
+    requests = "unknown" if part["requests"] is None else format_count(part["requests"])
+    tokens = "unknown" if part["prompt_tokens"] is None else f"{part['prompt_tokens']:,}"
+    yield f"{name}  [{part['state']}]  prompt tokens {tokens}, requests {requests}, restarts {part['restarts']}"
+    for key, label in _ROWS.items():
+        if key in part["tiers"]:
+            yield f"  {label:<13}{_tier(part['tiers'][key], part['why'], key)}"
+    yield f"  {'hit ratio':<13}{_ratios(part)}"
+    yield f"  {'TTFT':<13}{_ttft(part)}"
+    yield f"  {'KV usage':<13}{_known(part, 'kv_usage_ratio', format_ratio)}"
+    unused = part["found_not_loaded_tokens"]
+    if unused:
+        yield f"  {'not loaded':<13}at least {unused:,} tokens that LMCache found were recomputed"
+    if part.get("unreadable"):
+        yield f"  {'unreadable':<13}{', '.join(part['unreadable'])}"
+    for note in part["notes"]:
+        where = f"{note['replica']}: " if "replica" in note else ""
+        evidence = f" ({note['evidence']})" if note["evidence"] else ""
+        yield f"  ! {note['code']}: {where}{note['detail']}{evidence}"
+    yield ""
+
+
+def _tier(tier: dict[str, Any], why: dict[str, str], key: str) -> str:
+    tokens, ratio = tier["tokens"], tier["ratio"]
+    bounds = ""
+    if tier.get("low") is not None and tier["low"] != tier["high"]:
+        bounds = f"  between {tier['low']:,} and {tier['high']:,}"
+    if tokens is None:
+        return f"{'unknown':>12}{bounds}: {why[f'tiers.{key}.tokens']}"
+    return f"{tokens:>12,}{'' if ratio is None else f'{format_ratio(ratio):>8}'}{bounds}"
+
+
+def _ratios(part: dict[str, Any]) -> str:
+    by_token = _known(part, "hit_ratio.by_token", format_ratio)
+    return f"{by_token} by token; by request {_known(part, 'hit_ratio.by_request', format_ratio)}"
+
+
+def _ttft(part: dict[str, Any]) -> str:
+    return (
+        ", ".join(f"{name} {_quantile(part, name)}" for name in ("p50", "p95"))
+        + f" ({part['ttft_seconds']['vantage']})"
+    )
+
+
+def _quantile(part: dict[str, Any], name: str) -> str:
+    quantile = part["ttft_seconds"][name]
+    if quantile is None:
+        return f"unknown: {part['why'][f'ttft_seconds.{name}']}"
+    if "at_least" in quantile:
+        return f"at least {format_seconds(quantile['at_least'])}"
+    value, low, high = (format_seconds(quantile[key]) for key in ("value", "low", "high"))
+    return f"{value} (between {low} and {high})"
+
+
+def _known(part: dict[str, Any], key: str, form: Any) -> str:
+    value: Any = part
+    for step in key.split("."):
+        value = value[step]
+    return f"unknown: {part['why'][key]}" if value is None else form(value)
+
+
+def _pool(pool: dict[str, Any]) -> Iterator[str]:
+    sizes = {key: "unknown" if pool[key] is None else format_size(pool[key]) for key in
+             ("used_bytes", "available_bytes", "capacity_bytes")}  # fmt: skip
+    workers = {key: "unknown" if value is None else f"{value:.0f}" for key, value in pool["workers"].items()}
+    yield f"pool  used {sizes['used_bytes']}, available {sizes['available_bytes']} of {sizes['capacity_bytes']}"
+    yield f"  workers: {', '.join(f'{count} {state}' for state, count in workers.items())}"
+    for note in pool["notes"]:
+        yield f"  ! {note['code']}: {note['detail']}"
