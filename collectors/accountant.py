@@ -114,7 +114,8 @@ class ReplicaAccountant:
             self._since = at
         readings = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
         increases = {
-            name: self._meters[name].feed(reading, self._since)
+            # at the first round nothing was watched before: whatever runs then is a baseline
+            name: self._meters[name].feed(reading, self._since if self._at is not None else None)
             for name, reading in readings.items()
             if reading.recognised and name in self._meters
         }

@@ -9,7 +9,7 @@ from collectors.accountant import Answered, ReplicaAccountant
 from collectors.body import complete, interpret
 from collectors.snapshot import Snapshot
 from collectors.sources import BY_KIND
-from tierdeck.account import Gauges, PoolAccount, ReplicaAccount, WarmingLimits
+from tierdeck.account import Answer, Gauges, PoolAccount, ReplicaAccount, WarmingLimits
 from tierdeck.fleet import FLEET, Target
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import merge
@@ -37,7 +37,7 @@ def replica_account(name: str, rounds: list[Round]) -> ReplicaAccount:
     ttft: Histogram | None = None
     gauges = Gauges()
     for part in rounds:
-        gauges = gauges.then(part.gauges)
+        gauges = gauges.then(part.gauges, engine_read=part.answer is Answer.ENGINE)
         if part.ttft is not None:
             ttft = part.ttft if ttft is None else ttft + part.ttft
     return ReplicaAccount(name, merge([part.ledger for part in rounds]), rounds[-1].answer, ttft, gauges)

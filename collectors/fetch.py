@@ -39,8 +39,8 @@ class Fetcher:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        # one connection a target stays open: targets are many and each is asked rarely
-        connector = aiohttp.TCPConnector(limit=0, limit_per_host=2, keepalive_timeout=120)
+        # no limit a host: many targets may share one (a proxy, a port-forward), and a slow one must not hold the others
+        connector = aiohttp.TCPConnector(limit=0, limit_per_host=0, keepalive_timeout=120)
         timeout = aiohttp.ClientTimeout(total=self._timeout)
         self._session = aiohttp.ClientSession(
             connector=connector,

@@ -63,10 +63,10 @@ class ReplicaTask:
         back_off.record(slow=fetched.slow)
         reading: TargetReading | None = None
         reason = fetched.reason
-        if not reason and source.ends_with_newline and is_cut(fetched.text):
-            reason = "the body ends in mid-line"
         if not reason:
             reading, reason = interpret(source, fetched.text)
+            if reading is not None and source.ends_with_newline and is_cut(fetched.text):
+                reading, reason = None, "the body ends in mid-line"
         self._report(target, reason)
         metrics.SCRAPES.labels(target.kind, "failed" if reason else "ok").inc()
         metrics.SCRAPE_SECONDS.observe(fetched.duration_seconds)

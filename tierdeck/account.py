@@ -71,20 +71,28 @@ class Gauges:
     l1_used_bytes: float | None = None
     l1_capacity_bytes: float | None = None
 
-    def then(self, later: Gauges) -> Gauges:
-        """The later value of each gauge, the earlier one where the later scrape lacked it."""
-        return Gauges(*(b if b is not None else a for a, b in zip(_astuple(self), _astuple(later), strict=True)))
+    def then(self, later: Gauges, *, engine_read: bool) -> Gauges:
+        """The later value of each gauge, the earlier one where the later scrape lacked it.
+
+        Args:
+            engine_read: vLLM was read in the later round: its usage counts even where it can't be
+                told, since an older one would not be true any more.
+        """
+        usage = later.kv_usage_ratio
+        if usage is None and not engine_read:
+            usage = self.kv_usage_ratio
+        return Gauges(
+            kv_usage_ratio=usage,
+            kv_capacity_tokens=_later(self.kv_capacity_tokens, later.kv_capacity_tokens),
+            running=_later(self.running, later.running),
+            waiting=_later(self.waiting, later.waiting),
+            l1_used_bytes=_later(self.l1_used_bytes, later.l1_used_bytes),
+            l1_capacity_bytes=_later(self.l1_capacity_bytes, later.l1_capacity_bytes),
+        )
 
 
-def _astuple(gauges: Gauges) -> tuple[float | None, ...]:
-    return (
-        gauges.kv_usage_ratio,
-        gauges.kv_capacity_tokens,
-        gauges.running,
-        gauges.waiting,
-        gauges.l1_used_bytes,
-        gauges.l1_capacity_bytes,
-    )
+def _later(before: float | None, after: float | None) -> float | None:
+    return before if after is None else after
 
 
 GAUGE_FIELDS = tuple(Gauges.__dataclass_fields__)

@@ -1,0 +1,394 @@
+"""What the words of docs/ledger.md mean: tiers, bounds, external counters, caches, a test a rule."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.expositions import codes, explained, lmcache_mp, series, tokens, ttft, vllm
+
+
+def window(
+    tmp_path: Path, first: str, last: str, facts: dict[str, Any] | None = None, **caches: tuple[str, str]
+) -> Any:
+    """Replica A's part for two pages of vLLM and, by source, two pages of each cache."""
+    bodies: dict[int, dict[str, str]] = {0: {"vllm": first}, 60: {"vllm": last}}
+    for name, pages in caches.items():
+        bodies[0][name.replace("_", "-")], bodies[60][name.replace("_", "-")] = pages
+    return explained(tmp_path, {"A": bodies}, facts)["replicas"]["A"]
+
+
+def bounds(part: Any, tier: str) -> tuple[float | None, float | None, float | None]:
+    figures = part["tiers"][tier]
+    return figures["low"], figures["tokens"], figures["high"]
+
+
+class TestExternalCounters:
+    @pytest.mark.parametrize(("queries", "code"), [(1000, ["external_double_counted"]), (400, [])])
+    def test_both_meanings_of_external_queries_give_the_same_tiers(
+        self, tmp_path: Path, queries: float, code: list[str]
+    ) -> None:
+        # vllm#30522: 600 of 1000 in L0, 200 external: L0 60 %, external 20 %, miss 20 %
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(1000, 600, queries, 200))
+        assert tokens(part) == {"L0": 600, "L1": None, "L2": None, "L1+L2": 200, "miss": 200}
+        assert part["hit_ratio"]["by_token"] == 0.8
+        assert [c for c in codes(part) if c.startswith("external")] == code
+
+    def test_external_queries_beyond_l0_s_misses_are_noted_and_withhold_nothing(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(1000, 600, 500, 200))
+        assert "external_mismatch" in codes(part)
+        assert part["hit_ratio"]["by_token"] == 0.8
+
+    def test_external_hits_beyond_l0_s_misses_withhold_everything_below_l0(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(1000, 600, 400, 401))
+        assert tokens(part) == {"L0": 600, "L1": None, "L2": None, "L1+L2": None, "miss": None}
+        assert part["hit_ratio"]["by_token"] is None
+        assert bounds(part, "L1") == (None, None, None)
+        assert "external_mismatch" in codes(part)
+
+    def test_present_and_zero_means_no_connector(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(100, 60, 0, 0))
+        assert tokens(part) == {"L0": 60, "L1": 0, "L2": 0, "L1+L2": 0, "miss": 40}
+
+    def test_absent_altogether_is_unknown(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0), vllm(100, 60))
+        assert tokens(part) == {"L0": 60, "L1": None, "L2": None, "L1+L2": None, "miss": None}
+        assert bounds(part, "L2") == (None, None, None)
+        assert part["tiers"]["L0"]["ratio"] == 0.6
+        assert "nothing shows that it has no connector" in part["why"]["tiers.miss.tokens"]
+
+    @pytest.mark.parametrize(
+        ("version", "miss"), [("0.11.1", 40), ("0.32.0+cpu", 40), ("0.11.0", None), ("0.9.2", None)]
+    )
+    def test_absent_is_zero_for_a_version_that_always_exports_them(
+        self, tmp_path: Path, version: str, miss: float | None
+    ) -> None:
+        part = window(tmp_path, vllm(0, 0), vllm(100, 60), {"versions": {"A": {"vllm": version}}})
+        assert tokens(part)["miss"] == miss
+
+    def test_absent_is_zero_for_an_engine_that_tells_prompt_tokens_by_source(self, tmp_path: Path) -> None:
+        more = {'vllm:prompt_tokens_by_source_total{engine="0",source="local_compute"}': 0.0}
+        assert tokens(window(tmp_path, vllm(0, 0, more=more), vllm(100, 60, more=more)))["miss"] == 40
+
+    def test_absent_at_first_and_then_there_in_the_same_process_is_known(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0), vllm(100, 60, 40, 10))
+        assert tokens(part)["miss"] == 30
+
+    def test_a_new_process_without_them_leaves_the_window_unknown(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(100, 60, start=2e6))
+        assert tokens(part)["miss"] is None
+
+
+class TestBounds:
+    def test_where_the_bounds_meet_the_split_is_exact(self, tmp_path: Path) -> None:
+        # E = 80 = l1 50 + l2 30: L1 in [80 - 30, min(80, 50)] = [50, 50]
+        part = window(
+            tmp_path, vllm(0, 0, 0, 0), vllm(200, 0, 200, 80), lmcache_mp=(lmcache_mp(0, 0), lmcache_mp(50, 30))
+        )
+        assert (bounds(part, "L1"), bounds(part, "L2")) == ((50, 50, 50), (30, 30, 30))
+        assert codes(part) == []
+
+    def test_else_it_is_an_estimate_within_bounds(self, tmp_path: Path) -> None:
+        # E = 80, l1 = 60, l2 = 50 (L0 served 30 of them): L1 in [30, 60], L2 = 80 - L1 in [20, 50];
+        # estimate L2 = min(80, 50) = 50, L1 = 30
+        part = window(
+            tmp_path, vllm(0, 0, 0, 0), vllm(200, 30, 170, 80), lmcache_mp=(lmcache_mp(0, 0), lmcache_mp(60, 50))
+        )
+        assert (bounds(part, "L1"), bounds(part, "L2")) == ((30, 30, 60), (20, 50, 50))
+        assert codes(part) == ["split_estimated"]
+        assert tokens(part)["L1+L2"] == 80
+
+    def test_more_loaded_than_found_tells_nothing(self, tmp_path: Path) -> None:
+        part = window(
+            tmp_path, vllm(0, 0, 0, 0), vllm(200, 0, 200, 80), lmcache_mp=(lmcache_mp(0, 0), lmcache_mp(20, 30))
+        )
+        assert (bounds(part, "L1"), bounds(part, "L2")) == ((0, None, 80), (0, None, 80))
+        assert codes(part) == ["unsplit"]
+
+    @pytest.mark.parametrize("missing", [0, 60])
+    def test_a_cache_scrape_missing_at_an_edge_tells_nothing(self, tmp_path: Path, missing: int) -> None:
+        moments = {
+            0: {"vllm": vllm(0, 0, 0, 0), "lmcache-mp": lmcache_mp(0, 0)},
+            30: {"vllm": vllm(100, 0, 100, 40), "lmcache-mp": lmcache_mp(40, 0)},
+            60: {"vllm": vllm(200, 0, 200, 80), "lmcache-mp": lmcache_mp(80, 0)},
+        }
+        del moments[missing]["lmcache-mp"]
+        part = explained(tmp_path, {"A": moments})["replicas"]["A"]
+        assert bounds(part, "L1") == (0, None, 80)
+        assert {"unsplit", "scrape_gap"} <= set(codes(part))
+        assert part["found_not_loaded_tokens"] is None
+
+    def test_a_cache_scrape_missing_in_between_does_no_harm(self, tmp_path: Path) -> None:
+        moments = {
+            0: {"vllm": vllm(0, 0, 0, 0), "lmcache-mp": lmcache_mp(0, 0)},
+            30: {"vllm": vllm(100, 0, 100, 40)},
+            60: {"vllm": vllm(200, 0, 200, 80), "lmcache-mp": lmcache_mp(80, 0)},
+        }
+        part = explained(tmp_path, {"A": moments})["replicas"]["A"]
+        assert bounds(part, "L1") == (80, 80, 80)
+        assert codes(part) == ["scrape_gap"]
+
+    def test_without_cache_metrics_the_sum_is_known_and_the_split_is_not(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(200, 0, 200, 80))
+        assert tokens(part) == {"L0": 0, "L1": None, "L2": None, "L1+L2": 80, "miss": 120}
+        assert bounds(part, "L2") == (0, None, 80)
+        assert codes(part) == ["unsplit"]
+
+    def test_several_salts_and_models_of_a_server_are_summed(self, tmp_path: Path) -> None:
+        def page(a: float, b: float) -> str:
+            more = {'lmcache_mp_lookup_hit_l1_tokens_total{cache_salt="t",model_name="m"}': b}
+            return lmcache_mp(a, 0, more=more)
+
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(200, 0, 200, 80), lmcache_mp=(page(0, 0), page(50, 30)))
+        assert bounds(part, "L1") == (80, 80, 80)
+
+
+class TestFoundNotLoaded:
+    def test_it_is_what_nobody_used_at_least(self, tmp_path: Path) -> None:
+        # found 100 + 50; loaded 80, L0 30: at least 150 - 80 - 30 = 40
+        part = window(
+            tmp_path, vllm(0, 0, 0, 0), vllm(200, 30, 170, 80), lmcache_mp=(lmcache_mp(0, 0), lmcache_mp(100, 50))
+        )
+        assert part["found_not_loaded_tokens"] == 40
+        assert "found_not_loaded" in codes(part)
+
+    def test_zero_without_a_cache(self, tmp_path: Path) -> None:
+        assert window(tmp_path, vllm(0, 0, 0, 0), vllm(200, 30, 0, 0))["found_not_loaded_tokens"] == 0
+
+    def test_unknown_when_vllm_asked_and_no_cache_scrape_covers_the_window(self, tmp_path: Path) -> None:
+        assert window(tmp_path, vllm(0, 0, 0, 0), vllm(200, 30, 170, 0))["found_not_loaded_tokens"] is None
+
+    def test_embedded_lmcache_tells_it_too(self, tmp_path: Path) -> None:
+        # production-stack#818: lookups found 192, vLLM loaded none
+        def page(found: float) -> str:
+            return series({'lmcache:num_lookup_hits_total{worker_id="0"}': found, "process_start_time_seconds": 1e6})
+
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(300, 0, 300, 0), lmcache=(page(0), page(192)))
+        assert part["found_not_loaded_tokens"] == 192
+
+
+class TestSourcesThatVllmTells:
+    @staticmethod
+    def page(queries: float, hits: float, external: float, **by_source: float) -> str:
+        name = "vllm:prompt_tokens_cached_by_source_total"
+        more = {f'{name}{{engine="0",model_name="m",source="{source}"}}': value for source, value in by_source.items()}
+        return vllm(queries, hits, queries - hits, external, more=more)
+
+    def test_host_is_l1_and_disk_is_l2(self, tmp_path: Path) -> None:
+        first = self.page(0, 0, 0, device=0, host=0, disk=0, p2p=0, external_unspecified=0)
+        last = self.page(1000, 100, 300, device=100, host=200, disk=100, p2p=0, external_unspecified=0)
+        part = window(tmp_path, first, last)
+        assert tokens(part) == {"L0": 100, "L1": 200, "L2": 100, "L1+L2": 300, "miss": 600}
+        assert bounds(part, "L1") == (200, 200, 200)
+
+    def test_peer_to_peer_is_transfer_and_no_hit(self, tmp_path: Path) -> None:
+        first = self.page(0, 0, 0, device=0, host=0, disk=0, p2p=0, external_unspecified=0)
+        last = self.page(1000, 100, 300, device=100, host=200, disk=0, p2p=100, external_unspecified=0)
+        part = window(tmp_path, first, last)
+        assert tokens(part) == {"L0": 100, "L1": 200, "L2": 0, "L1+L2": 200, "miss": 600, "transfer": 100}
+        assert part["hit_ratio"]["by_token"] == 0.3
+
+    def test_on_a_decode_replica_external_hits_are_transfer(self, tmp_path: Path) -> None:
+        facts = {"roles": {"A": "kv_consumer"}}
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(1000, 100, 900, 900), facts)
+        assert tokens(part) == {"L0": 100, "L1": 0, "L2": 0, "L1+L2": 0, "miss": 0, "transfer": 900}
+        assert part["hit_ratio"]["by_token"] == 0.1
+
+    def test_a_decode_replica_s_own_host_cache_stays_a_hit(self, tmp_path: Path) -> None:
+        first = self.page(0, 0, 0, host=0, disk=0, p2p=0, external_unspecified=0)
+        last = self.page(1000, 100, 900, host=150, disk=50, p2p=200, external_unspecified=500)
+        part = window(tmp_path, first, last, {"roles": {"A": "kv_consumer"}})
+        assert tokens(part) == {"L0": 100, "L1": 150, "L2": 50, "L1+L2": 200, "miss": 0, "transfer": 700}
+
+
+class TestSharedCacheServer:
+    def test_it_splits_the_fleet_and_bounds_the_replicas(self, tmp_path: Path) -> None:
+        # E: A 60, B 20; server: l1 50, l2 30. Fleet: L1 in [80 - 30, 50] = 50 exact.
+        # A: L1 in [60 - 30, min(60, 50)] = [30, 50]; B: [0, 20]
+        replicas = {
+            "A": {0: {"vllm": vllm(0, 0, 0, 0)}, 60: {"vllm": vllm(100, 0, 100, 60)}},
+            "B": {0: {"vllm": vllm(0, 0, 0, 0)}, 60: {"vllm": vllm(100, 0, 100, 20)}},
+            "_fleet": {0: {"lmcache-mp": lmcache_mp(0, 0)}, 60: {"lmcache-mp": lmcache_mp(50, 30)}},
+        }
+        whole = explained(tmp_path, replicas)
+        assert tokens(whole["fleet"]) == {"L0": 0, "L1": 50, "L2": 30, "L1+L2": 80, "miss": 120}
+        assert bounds(whole["replicas"]["A"], "L1") == (30, None, 50)
+        assert bounds(whole["replicas"]["B"], "L1") == (0, None, 20)
+        assert whole["fleet"]["found_not_loaded_tokens"] == 0
+
+
+class TestNotes:
+    def test_stores_that_do_not_complete_are_noted(self, tmp_path: Path) -> None:
+        # live: 32 chunks failed, yet the requests count as completed: nothing is in flight
+        def page(submitted: float, completed: float, requests: float) -> str:
+            more = {
+                "lmcache_mp_l2_store_submitted_objects_chunks_total": submitted,
+                "lmcache_mp_l2_store_completed_objects_chunks_total": completed,
+                "lmcache_mp_l2_store_submitted_requests_total": requests,
+                'lmcache_mp_l2_store_completed_requests_total{l2_name="fs"}': requests,
+            }
+            return lmcache_mp(0, 0, more=more)
+
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(9, 0, 9, 0), lmcache_mp=(page(144, 144, 21), page(176, 144, 25)))
+        assert codes(part) == ["stores_incomplete"]
+
+    def test_stores_in_flight_are_not(self, tmp_path: Path) -> None:
+        # 4 of 25 requests are open, 8 chunks each: up to 32 chunks are on their way
+        def page(submitted: float, completed: float, sent: float, done: float) -> str:
+            more = {
+                "lmcache_mp_l2_store_submitted_objects_chunks_total": submitted,
+                "lmcache_mp_l2_store_completed_objects_chunks_total": completed,
+                "lmcache_mp_l2_store_submitted_requests_total": sent,
+                'lmcache_mp_l2_store_completed_requests_total{l2_name="fs"}': done,
+            }
+            return lmcache_mp(0, 0, more=more)
+
+        pages = (page(168, 168, 21, 21), page(200, 168, 25, 21))
+        assert codes(window(tmp_path, vllm(0, 0, 0, 0), vllm(9, 0, 9, 0), lmcache_mp=pages)) == []
+
+    @pytest.mark.parametrize(("version", "noted"), [("0.10.2", True), ("", True), ("0.11.1", False), ("0.32.0", False)])
+    def test_preemptions_of_old_or_unknown_engines_are_noted(self, tmp_path: Path, version: str, noted: bool) -> None:
+        name = 'vllm:num_preemptions_total{engine="0",model_name="m"}'
+        facts = {"versions": {"A": {"vllm": version}}} if version else None
+        part = window(tmp_path, vllm(0, 0, 0, 0, more={name: 1}), vllm(9, 0, 0, 0, more={name: 3}), facts)
+        assert ("preempted" in codes(part)) is noted
+
+    def test_an_old_name_is_read_and_noted_and_never_added_to_the_new_one(self, tmp_path: Path) -> None:
+        # production-stack#617: both generations exported together
+        old = {"vllm:gpu_prefix_cache_queries_total": 0.0, "vllm:gpu_prefix_cache_hits_total": 0.0}
+        both = window(tmp_path / "both", vllm(0, 0, 0, 0, more=old), vllm(32, 16, 0, 0, more=dict.fromkeys(old, 99.0)))
+        assert (both["prompt_tokens"], tokens(both)["L0"], "renamed" in codes(both)) == (32, 16, False)
+        only = window(tmp_path / "only", vllm(more=old), vllm(more=dict.fromkeys(old, 99.0)))
+        assert (only["prompt_tokens"], tokens(only)["L0"], "renamed" in codes(only)) == (99, 99, True)
+
+    @pytest.mark.parametrize(
+        "spelling",
+        ["vllm:prefix_cache_{}_total", "vllm:prefix_cache_{}", "vllm_prefix_cache_{}_total", "vllm_prefix_cache_{}"],
+    )
+    def test_every_spelling_of_a_name_is_read(self, tmp_path: Path, spelling: str) -> None:
+        def page(queries: float, hits: float) -> str:
+            return series(
+                {spelling.format("queries"): queries, spelling.format("hits"): hits, "process_start_time_seconds": 1e6}
+            )
+
+        part = window(tmp_path, page(10, 5), page(110, 65))
+        assert (part["prompt_tokens"], tokens(part)["L0"]) == (100, 60)
+        assert "renamed" not in codes(part)
+
+    def test_a_router_s_copies_are_left_out(self, tmp_path: Path) -> None:
+        copies = {f'vllm:prefix_cache_{what}_total{{server="http://a"}}': 7777.0 for what in ("queries", "hits")}
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(100, 60, 0, 0, more=copies))
+        assert (part["prompt_tokens"], tokens(part)["L0"]) == (100, 60)
+        assert codes(part) == ["router_series_ignored"]
+
+    def test_a_page_of_router_copies_alone_is_no_engine(self, tmp_path: Path) -> None:
+        page = series({'vllm:gpu_prefix_cache_queries_total{server="http://a"}': 7.0})
+        assert window(tmp_path, page, page)["state"] == "no_engine_metrics"
+
+    def test_a_lookup_counter_that_stays_zero_is_not_wired(self, tmp_path: Path) -> None:
+        name = 'vllm:prompt_tokens_total{engine="0",model_name="m"}'
+        part = window(tmp_path, vllm(0, 0, 0, 0, more={name: 0}), vllm(0, 0, 0, 0, more={name: 5248}))
+        assert codes(part) == ["not_wired"]
+        assert part["hit_ratio"]["by_token"] is None
+
+    def test_with_prefix_caching_off_nothing_has_to_move(self, tmp_path: Path) -> None:
+        name = 'vllm:prompt_tokens_total{engine="0",model_name="m"}'
+        off = {'vllm:cache_config_info{enable_prefix_caching="False",engine="0"}': 1.0}
+        part = window(tmp_path, vllm(0, 0, 0, 0, more={name: 0} | off), vllm(0, 0, 0, 0, more={name: 5248} | off))
+        assert codes(part) == []
+
+    def test_external_queries_of_0_11_1_have_another_meaning(self, tmp_path: Path) -> None:
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(10, 5, 10, 0), {"versions": {"A": {"vllm": "0.11.1"}}})
+        assert "meaning_changed" in codes(part)
+
+
+class TestTtftAndUsage:
+    def test_a_quantile_beyond_the_last_bound_is_at_least_that(self, tmp_path: Path) -> None:
+        # 10 observations: 5 up to 1 s, 5 beyond 60 s
+        first, last = ttft({"1.0": 0, "60.0": 0, "+Inf": 0}), ttft({"1.0": 5, "60.0": 5, "+Inf": 10})
+        part = window(tmp_path, vllm(0, 0, more=first), vllm(9, 0, more=last))
+        # p50: rank 5 ends the bucket [0, 1]
+        assert part["ttft_seconds"]["p50"] == {"value": 1.0, "low": 0.0, "high": 1.0}
+        assert part["ttft_seconds"]["p95"] == {"at_least": 60.0}
+        assert part["ttft_seconds"]["count"] == 10
+
+    def test_different_layouts_are_merged_on_the_bounds_that_all_share(self, tmp_path: Path) -> None:
+        # A: 4 in (0, 1], 4 in (1, 2]; B: 6 in (0, 2], 2 in (2, 5]. Shared: 2, 5 -> 14 in (0, 2], 2 in (2, 5]
+        a = (ttft({"1.0": 0, "2.0": 0, "5.0": 0, "+Inf": 0}), ttft({"1.0": 4, "2.0": 8, "5.0": 8, "+Inf": 8}))
+        b = (ttft({"2.0": 0, "5.0": 0, "+Inf": 0}), ttft({"2.0": 6, "5.0": 8, "+Inf": 8}))
+        replicas = {
+            name: {0: {"vllm": vllm(0, 0, more=pages[0])}, 60: {"vllm": vllm(9, 0, more=pages[1])}}
+            for name, pages in (("A", a), ("B", b))
+        }
+        fleet = explained(tmp_path, replicas)["fleet"]
+        # p50: rank 8 of 14 in (0, 2]: 2 * 8 / 14
+        assert fleet["ttft_seconds"]["p50"] == {"value": pytest.approx(2 * 8 / 14), "low": 0.0, "high": 2.0}
+        assert "layouts_differ" in codes(fleet)
+
+    def test_layouts_may_differ_within_a_replica_s_window(self, tmp_path: Path) -> None:
+        pages = [
+            vllm(0, 0, more=ttft({"1.0": 0, "2.0": 0, "+Inf": 0})),
+            vllm(9, 0, more=ttft({"1.0": 4, "2.0": 4, "+Inf": 4})),
+            vllm(9, 0, start=2e6, more=ttft({"2.0": 4, "4.0": 4, "+Inf": 4})),
+        ]
+        part = explained(tmp_path, {"A": {i: {"vllm": page} for i, page in enumerate(pages)}})["replicas"]["A"]
+        assert part["ttft_seconds"]["count"] == 8
+        assert "layouts_differ" in codes(part)
+
+    @staticmethod
+    def usage(value: float, engine: str, capacity: float | None = None) -> dict[str, float]:
+        found = {f'vllm:kv_cache_usage_perc{{engine="{engine}"}}': value}
+        if capacity is not None:
+            found[
+                f'vllm:cache_config_info{{engine="{engine}",num_gpu_blocks="{capacity / 16:.0f}",block_size="16"}}'
+            ] = 1
+        return found
+
+    def test_usage_of_several_engines_is_weighted_by_capacity(self, tmp_path: Path) -> None:
+        # (0.9 * 1600 + 0.1 * 4800) / 6400 = 0.3
+        page = vllm(0, 0, more=self.usage(0.9, "0", 1600) | self.usage(0.1, "1", 4800))
+        assert window(tmp_path, page, page)["kv_usage_ratio"] == pytest.approx(0.3)
+
+    def test_it_is_unknown_where_usages_differ_and_a_capacity_is_unknown(self, tmp_path: Path) -> None:
+        idle = vllm(0, 0, more=self.usage(0.0, "0") | self.usage(0.0, "1", 4800))
+        busy = vllm(0, 0, more=self.usage(0.9, "0") | self.usage(0.1, "1", 4800))
+        assert window(tmp_path / "1", busy, idle)["kv_usage_ratio"] == 0
+        assert window(tmp_path / "2", idle, busy)["kv_usage_ratio"] is None
+
+    def test_by_request_is_the_mean_of_the_requests_own_ratios(self, tmp_path: Path) -> None:
+        def page(count: float, total: float) -> str:
+            name = "lmcache:request_cache_hit_rate"
+            return series(
+                {
+                    f'{name}_bucket{{le="0.5"}}': count,
+                    f'{name}_bucket{{le="+Inf"}}': count,
+                    f"{name}_sum": total,
+                    f"{name}_count": count,
+                }
+            )
+
+        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(9, 0, 9, 0), lmcache=(page(2, 1.0), page(6, 2.0)))
+        assert part["hit_ratio"]["by_request"] == pytest.approx(1.0 / 4)
+
+
+def test_a_pool_is_told_by_its_leading_master(tmp_path: Path) -> None:
+    leader = series(
+        {"capacity": 300, "available": 100, "fs_used": 190, 'worker_num{tag="live"}': 2, 'worker_num{tag="lost"}': 1}
+    )
+    standby = series(
+        {"capacity": 0, "available": 0, "fs_used": 0, 'worker_num{tag="live"}': 0, 'worker_num{tag="lost"}': 0}
+    )
+    page = vllm(0, 0)
+    replicas = {
+        "A": {0: {"vllm": page}, 60: {"vllm": page}},
+        "_fleet": {0: {}, 60: {"curvine-master.1": standby, "curvine-master.2": leader}},
+    }
+    pool = explained(tmp_path, replicas)["pool"]
+    assert (pool["capacity_bytes"], pool["available_bytes"], pool["used_bytes"]) == (300, 100, 190)
+    assert (pool["workers"]["live"], pool["workers"]["lost"]) == (2, 1)
+    assert pool["notes"] == []
+
+
+def test_without_a_curvine_source_there_is_no_pool(tmp_path: Path) -> None:
+    page = vllm(0, 0)
+    assert explained(tmp_path, {"A": {0: {"vllm": page}, 60: {"vllm": page}}})["pool"] is None
