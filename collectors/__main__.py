@@ -13,13 +13,7 @@ from typing import Annotated
 
 import structlog
 import typer
-from prometheus_client import start_http_server
 
-from collectors.bundle import save_bundle
-from collectors.collector import Collector
-from collectors.explain import explain as explain_snapshot
-from collectors.snapshot import read_snapshot
-from db import Store
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.log import configure
@@ -38,6 +32,11 @@ def collect(context: typer.Context) -> None:
 
 
 async def _collect(settings: Settings) -> None:
+    from prometheus_client import start_http_server
+
+    from collectors.collector import Collector
+    from db import Store
+
     configure("collectors", settings.log_level)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,6 +56,9 @@ def explain(
 ) -> None:
     """Print the ledger of a snapshot directory, offline."""
 
+    from collectors.explain import explain as explain_snapshot
+    from collectors.snapshot import read_snapshot
+
     def act() -> None:
         document = explain_snapshot(read_snapshot(folder), load_settings().warming)
         print(json.dumps(document, indent=2) if as_json else explanation(document))
@@ -71,6 +73,9 @@ def snapshot(
     endpoint: Annotated[str, typer.Option(help="Only this endpoint.")] = "",
 ) -> None:
     """Save every target's exposition twice, with fleet.json: a support bundle."""
+
+    from collectors.bundle import save_bundle
+    from db import Store
 
     def act() -> None:
         settings = load_settings()

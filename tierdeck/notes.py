@@ -32,8 +32,8 @@ MEANINGS: dict[NoteCode, str] = {
     "hits are divided by tokens looked up, so no ratio is affected",
     NoteCode.EXTERNAL_MISMATCH: "external queries or hits exceed what L0 left over; where it is the hits, the tiers "
     "below L0 are withheld",
-    NoteCode.PREEMPTED: "requests were preempted, and engines before 0.11.1 (or of unknown version) count their "
-    "recomputed tokens again",
+    NoteCode.PREEMPTED: "the engine took requests off the batch and prefilled them anew; before vLLM 0.11.1 (assumed "
+    "where the version is unknown) such tokens are looked up, and counted, once more",
     NoteCode.RESTARTED: "the engine restarted in the window: its L0 (and embedded L1) began empty, and what it did "
     "after its last scrape is lost",
     NoteCode.COUNTER_RESET: "counters fell though the process did not restart; they were counted from 0",
@@ -48,7 +48,7 @@ MEANINGS: dict[NoteCode, str] = {
     "although cached",
     NoteCode.STORES_INCOMPLETE: "stores to L2 were submitted and did not complete, beyond what is in flight: writes "
     "are being lost",
-    NoteCode.RENAMED: "read under a name older than the newest known",
+    NoteCode.RENAMED: "the engine is old enough to export this reading under its former name, which was read",
     NoteCode.ROUTER_SERIES_IGNORED: "a router's copies of engine series (label server) were left out",
     NoteCode.MEANING_CHANGED: "in this version the reading's meaning differs from the newest",
     NoteCode.UNREADABLE_LINES: "some lines of the exposition could not be read and were left out",

@@ -1,5 +1,6 @@
 """The `tierdeck` command: reads the store, starts the processes, hands work on to them.
 
+Commands import what they need themselves, so that the help and what is handed on stay quick.
 Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage or configuration; 3 something needed does not answer.
 """
 
@@ -14,8 +15,7 @@ from typing import Annotated
 
 import typer
 
-from console.cli import reading, tables
-from console.cli.deck import Deck
+from console.cli import tables
 from tierdeck.errors import TierdeckError
 from tierdeck.explanation import explanation
 from tierdeck.settings import load_settings
@@ -43,12 +43,16 @@ def up(
     ] = None,
 ) -> None:
     """Start everything on the embedded store; Ctrl-C stops all of it."""
+    from console.cli.deck import Deck
+
     raise typer.Exit(Deck(load_settings(), config=config, demo=demo, port=port).run())
 
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
     """What the deck sees: state and hit ratio of each endpoint over the last 15 minutes."""
+    from console.cli import reading
+
     document = reading.status(load_settings())
     _print(document, tables.status(document), as_json=as_json)
 
@@ -56,6 +60,8 @@ def status(as_json: AsJson = False) -> None:
 @app.command()
 def endpoints(as_json: AsJson = False) -> None:
     """The endpoints with model, replicas, strategy and tier sizes."""
+    from console.cli import reading
+
     document = reading.endpoints(load_settings())
     _print(document, tables.endpoints(document), as_json=as_json)
 
@@ -63,6 +69,8 @@ def endpoints(as_json: AsJson = False) -> None:
 @app.command()
 def targets(as_json: AsJson = False) -> None:
     """What is scraped, and how the last scrape of each target ended."""
+    from console.cli import reading
+
     document = reading.targets(load_settings())
     _print(document, tables.targets(document), as_json=as_json)
 
@@ -74,6 +82,8 @@ def ledger(
     as_json: AsJson = False,
 ) -> None:
     """Where the endpoint's prompt tokens came from, with every reservation."""
+    from console.cli import reading
+
     document = reading.ledger(load_settings(), endpoint, parse_duration(window))
     _print(document, explanation(document), as_json=as_json)
 

@@ -1,0 +1,142 @@
+"""Makes the documents that are lists of what the code has: `python -m tests.docs.generate --write`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from collectors.source import Family
+from collectors.sources import SOURCES
+from tierdeck.notes import MEANINGS
+from tierdeck.readings import READINGS
+from tierdeck.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+_MADE = "<!-- Made from {}: run `python -m tests.docs.generate --write` after a change there. -->"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages with `--write`; without, say which are out of date."""
+    stale = [name for name, page in PAGES.items() if _text(name) != page()]
+    for name in stale:
+        if arguments == ["--write"]:
+            (ROOT / name).write_text(PAGES[name](), encoding="utf-8")
+        sys.stderr.write(f"{name} {'written' if arguments == ['--write'] else 'is out of date'}\n")
+    return 0 if arguments == ["--write"] or not stale else 1
+
+
+def _text(name: str) -> str:
+    path = ROOT / name
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def settings_page() -> str:
+    """Every setting with its variable, default and bounds."""
+    rows = [
+        (f"`TIERDECK_{name.upper()}`", _default(name, field), _bounds(field), field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+    return _page(
+        "Settings",
+        "tierdeck/settings.py",
+        "Every process reads its settings from the environment, once, when it starts. A value out of bounds is told "
+        "in one line, with exit code 2.",
+        _table(("variable", "default", "bounds", "what it is"), rows),
+    )
+
+
+def _default(name: str, field: FieldInfo) -> str:
+    if name == "home":
+        return "`$XDG_DATA_HOME/tierdeck`, else `~/.local/share/tierdeck`"
+    value = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
+    return "none" if value in (None, "") else f"`{value}`"
+
+
+def _bounds(field: FieldInfo) -> str:
+    low = high = None
+    for rule in field.metadata:
+        low = getattr(rule, "ge", low)
+        high = getattr(rule, "le", high)
+        pattern = getattr(rule, "pattern", None)
+        if pattern is not None:
+            return ", ".join(f"`{word}`" for word in pattern.strip("^$()").split("|"))
+        if getattr(rule, "min_length", None):
+            return "not empty"
+    if low is not None and high is not None:
+        return f"{low} to {high}"
+    return f"at least {low}" if low is not None else "" if high is None else f"at most {high}"
+
+
+def notes_page() -> str:
+    """Every note code with its meaning."""
+    return _page(
+        "Notes",
+        "tierdeck/notes.py",
+        "A note is a reservation about a figure: a code that stays the same from version to version, a sentence, and "
+        "the numbers behind it. They stand under `notes` in JSON, and beside the figure in the console.",
+        _table(("code", "what it means"), [(f"`{code}`", _sentence(text)) for code, text in MEANINGS.items()]),
+    )
+
+
+def readings_page() -> str:
+    """Every reading with its unit, and where each source finds it."""
+    parts = [
+        _table(
+            ("reading", "unit", "what it is"),
+            [(f"`{reading}`", meaning.unit, _sentence(meaning.text)) for reading, meaning in READINGS.items()],
+        )
+    ]
+    for source in SOURCES:
+        spelled = [(f"`{family.reading}`", _names(family), _conditions(family)) for family in source.families]
+        if spelled:
+            heading = f"## {source.kind}\n\nRead from `{source.path}` unless a target's address has a path of its own."
+            parts += [heading, _table(("reading", "upstream names, newest first", "series"), spelled)]
+    return _page(
+        "Readings",
+        "tierdeck/readings.py and collectors/sources",
+        "What Tierdeck reads, whatever it is called upstream, and below it the names under which each kind of target "
+        "exports it. `vllm:` also stands for `vllm_`, and a counter's name for the same with `_total`.",
+        *parts,
+    )
+
+
+def _names(family: Family) -> str:
+    return ", ".join(f"`{name}`" for name in family.names)
+
+
+def _conditions(family: Family) -> str:
+    only = [f'`{label}="{value}"`' for label, value in family.where.items()]
+    never = [f'`{label}="{value}"`' for label, value in family.unless.items()]
+    parts = [f"with {' and '.join(only)}"] if only else []
+    parts += [f"without {' and '.join(never)}"] if never else []
+    parts += [f"kept apart by `{family.by}`"] if family.by else []
+    parts += ["the largest, not the sum"] if family.largest else []
+    parts += ["0 until it appears"] if family.zero_when_absent else []
+    return "; ".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _page(title: str, origin: str, *parts: str) -> str:
+    return "\n\n".join((f"# {title}", _MADE.format(origin), *parts)) + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/settings.md": settings_page,
+    "docs/notes.md": notes_page,
+    "docs/readings.md": readings_page,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

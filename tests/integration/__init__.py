@@ -1,0 +1,1 @@
+"""Tests over real HTTP, real databases and real processes."""

@@ -1,0 +1,79 @@
+"""The `tierdeck` command as a child process: documents, exit codes, and never a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CAPTURES = Path(__file__).parents[2] / "lab" / "captures"
+TIERDECK = Path(sys.executable).with_name("tierdeck")
+
+
+def tierdeck(home: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [TIERDECK, *args],
+        env={**os.environ, "TIERDECK_HOME": str(home), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_explain_prints_one_json_document_and_nothing_else(tmp_path: Path) -> None:
+    done = tierdeck(tmp_path, "explain", str(CAPTURES / "cross-replica"), "--json")
+    document = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert document["replicas"]["B"]["tiers"]["L2"]["tokens"] == 2048
+
+
+def test_explain_speaks_to_people_too(tmp_path: Path) -> None:
+    done = tierdeck(tmp_path, "explain", str(CAPTURES / "pressure"))
+    assert done.returncode == 0
+    assert "B  [idle]" in done.stdout
+    assert "unknown: no prompt tokens looked up in the window by token" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (["explain", "no-such-folder"], 2, "no-such-folder is not a directory"),
+        (["explain"], 2, "Missing argument"),
+        (["ledger", "x", "--window", "soon"], 2, "'soon' is not a duration"),
+        (["nonsense"], 2, "No such command"),
+        (["up", "--demo", "--config", "x.yaml"], 2, "exclude each other"),
+        (["up", "--config", "x.yaml", "--port", "0"], 2, "x.yaml: No such file"),
+        (["status"], 3, "tierdeck up"),
+    ],
+)
+def test_what_can_t_be_done_is_one_line_and_an_exit_code(tmp_path: Path, args: list[str], code: int, says: str) -> None:
+    done = tierdeck(tmp_path / "home", *args)
+    assert done.returncode == code, done.stderr
+    assert says in " ".join(done.stderr.split())
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    done = tierdeck(tmp_path, "status", TIERDECK_SCRAPE_INTERVAL_SECONDS="often")
+    assert done.returncode == 2
+    assert "TIERDECK_SCRAPE_INTERVAL_SECONDS" in done.stderr
+
+
+def test_a_database_s_password_is_never_shown(tmp_path: Path) -> None:
+    url = "postgresql+psycopg://deck:hunter2@127.0.0.1:9/deck"
+    done = tierdeck(tmp_path, "status", TIERDECK_DATABASE_URL=url)
+    assert done.returncode == 3
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_every_command_has_a_help_text(tmp_path: Path) -> None:
+    for command in ("up", "status", "endpoints", "targets", "ledger"):
+        done = tierdeck(tmp_path, command, "--help")
+        assert done.returncode == 0
+        assert "--help" in done.stdout
+    for command in ("explain", "snapshot"):
+        assert "DIR" in tierdeck(tmp_path, command, "--help").stdout
