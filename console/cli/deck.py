@@ -115,7 +115,7 @@ class Deck:
             config.unlink(missing_ok=True)
             self._environment.setdefault("TIERDECK_SCRAPE_INTERVAL_SECONDS", _DEMO_INTERVAL_SECONDS)
             self._environment.setdefault("TIERDECK_SCRAPE_TIMEOUT_SECONDS", _DEMO_TIMEOUT_SECONDS)
-            self._spawn(home, "lab", "replay", "--config-out", str(config))
+            self._spawn(home, "lab", "replay", "--demo", "--config-out", str(config))
             self._wait(config.exists, "the demo source")
         assert config is not None, "without a configuration file it is a demo"
         self._environment["TIERDECK_CONFIG_FILE"] = str(config.absolute())

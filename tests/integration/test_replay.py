@@ -70,12 +70,18 @@ async def test_serves_every_target_of_the_configuration_that_it_writes(tmp_path:
                             assert answer.status == 200
                             assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
                             assert list(text_string_to_metric_families(await answer.text()))
-            # cross-replica has no scrape of the coordinator at its first moment; pressure has one.
-            statuses = []
-            for endpoint in document["endpoints"]:
-                async with session.get(endpoint["shared"]["lmcache-coordinator"]) as answer:
-                    statuses.append(answer.status)
-            assert statuses == [503, 200]
+
+
+async def test_a_moment_without_a_scrape_of_a_source_answers_503(tmp_path: Path) -> None:
+    for moment, source in ((0, "vllm"), (60, "vllm"), (60, "router")):
+        home = tmp_path / "fleet" / "A" / str(moment)
+        home.mkdir(parents=True, exist_ok=True)
+        (home / f"{source}.txt").write_text("# TYPE a gauge\na 1\n")
+    async with replaying(str(tmp_path / "fleet"), "--step", "3600") as process, aiohttp.ClientSession() as session:
+        base = (await listening(process)).partition("/fleet/")[0]
+        for source, status in (("vllm", 200), ("router", 503)):
+            async with session.get(f"{base}/fleet/A/{source}/metrics") as answer:
+                assert answer.status == status
 
 
 async def test_tokens_rise_as_recorded_over_more_than_one_lap() -> None:

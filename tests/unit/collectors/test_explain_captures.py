@@ -21,7 +21,7 @@ def document(name: str) -> Any:
 def test_tiers_add_up_to_the_prompt_tokens_everywhere(name: str) -> None:
     whole = document(name)
     for part in (whole["fleet"], *whole["replicas"].values()):
-        found = tokens(part)
+        found = {tier: count for tier, count in tokens(part).items() if count is not None}
         l1_l2 = found.pop("L1+L2")
         assert l1_l2 == found["L1"] + found["L2"]
         assert sum(found.values()) == part["prompt_tokens"]

@@ -1,0 +1,41 @@
+"""Our own processes as children of a test: started on free ports, waited for on conditions, always ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+PATIENCE_SECONDS = 90.0
+
+
+@contextlib.contextmanager
+def running(module: str, *args: str, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`python -m module args` with its output in `log`; killed at the end if it still runs."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *args],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until(ready: Callable[[], bool], what: str, log: Path | None = None) -> None:
+    """Poll a condition; fails with the log's end when it does not come true."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not ready():
+        if time.monotonic() > end:
+            words = log.read_text("utf-8", errors="replace")[-2000:] if log is not None and log.exists() else ""
+            raise AssertionError(f"waited {PATIENCE_SECONDS:.0f} s for {what}\n{words}")
+        time.sleep(0.1)
