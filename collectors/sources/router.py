@@ -17,9 +17,11 @@ FAMILIES = (
     Family(Reading.ROUTER_WORKERS, Kind.GAUGE, ("vllm_router_active_workers",)),
 )
 _RE_EXPORTED = (
-    Family(Reading.L0_HITS, Kind.GAUGE, ("vllm:gpu_prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits")),
-    Family(Reading.PROMPT_TOKENS, Kind.GAUGE, ("vllm:gpu_prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries")),
-    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:gpu_cache_usage_perc",)),
+    Family(Reading.L0_HITS, Kind.GAUGE, ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")),
+    Family(
+        Reading.PROMPT_TOKENS, Kind.GAUGE, ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total")
+    ),
+    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")),
     Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
     Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),
 )
@@ -41,6 +43,7 @@ class RouterSource(TableSource):
         for key in copies:
             del reading.gauges[key]
         reading.router_series += len(copies)
+        reading.recognised = reading.recognised or reading.router_series > 0
         reading.renamed = frozenset()
         return reading
 

@@ -281,6 +281,16 @@ class TestNotes:
         assert (part["prompt_tokens"], tokens(part)["L0"]) == (100, 60)
         assert codes(part) == ["router_series_ignored"]
 
+    @pytest.mark.parametrize("labels", ['{server="http://a"}', '{engine="0",model_name="m"}'])
+    def test_what_a_router_s_own_page_says_of_engines_is_left_out_too(self, tmp_path: Path, labels: str) -> None:
+        # production-stack re-exports with the label server; vllm-router's main port hands on a worker's page
+        router = series({f"vllm:prefix_cache_queries_total{labels}": 7777.0, "process_start_time_seconds": 1e6})
+        page = {"vllm": vllm(0, 0, 0, 0)}
+        replicas = {"A": {0: page, 60: page}, "_fleet": {0: {"router": router}, 60: {"router": router}}}
+        fleet = explained(tmp_path, replicas)["fleet"]
+        assert fleet["prompt_tokens"] == 0
+        assert codes(fleet) == ["router_series_ignored"]
+
     def test_a_page_of_router_copies_alone_is_no_engine(self, tmp_path: Path) -> None:
         page = series({'vllm:gpu_prefix_cache_queries_total{server="http://a"}': 7.0})
         assert window(tmp_path, page, page)["state"] == "no_engine_metrics"
