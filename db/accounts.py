@@ -1,0 +1,68 @@
+"""What is known of every replica of the inventory in a window: the live figures of console and command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from db.clauses import rolled_at, scope
+from db.inventory import Whose, read_names
+from db.parts import read_parts
+from db.records import EndpointAccounts
+from db.replica_windows import Replicas, ReplicaWindow, put_together, shared_ledger
+from db.spans import spans
+from tierdeck.account import Answer, ReplicaAccount
+from tierdeck.fleet import FLEET
+from tierdeck.ledger import TokenLedger
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """(start_at, end_at] in epoch seconds; a last round older than `stale_after_seconds` at its end is no answer."""
+
+    start_at: float
+    end_at: float
+    stale_after_seconds: float
+
+
+def read_accounts(
+    connection: Connection, window: Window, cluster: str | None, endpoint: str | None
+) -> list[EndpointAccounts]:
+    """One entry per endpoint of the inventory, in its order."""
+    whose = scope(cluster, endpoint)
+    parts = []
+    for span in spans(window.start_at, window.end_at, rolled_at(connection)):
+        parts += read_parts(connection, span, whose)
+    found = put_together(parts)
+    declared = read_names(connection, Whose(cluster, endpoint))
+    return [_endpoint(owner, names, found.get(owner, {}), window) for owner, names in declared.items()]
+
+
+def _endpoint(owner: tuple[str, str], declared: Sequence[str], windows: Replicas, window: Window) -> EndpointAccounts:
+    names = [name for name in declared if name != FLEET]
+    departed = sorted(windows.keys() - set(names) - {FLEET})
+    last = [one.ledger.ended_at for one in windows.values()]
+    return EndpointAccounts(
+        cluster=owner[0],
+        endpoint=owner[1],
+        replicas=[_replica(name, windows.get(name), window) for name in names],
+        shared=shared_ledger(windows),
+        models=tuple(sorted(_models(windows.values()))),
+        last_at=max(last, default=None),
+        departed=[windows[name].account(name) for name in departed],
+        notes=tuple(sorted(windows[FLEET].ledger.notes)) if FLEET in windows else (),
+    )
+
+
+def _replica(name: str, found: ReplicaWindow | None, window: Window) -> ReplicaAccount:
+    if found is None:
+        return ReplicaAccount(name, TokenLedger(window.start_at, window.end_at), Answer.NOTHING)
+    account = found.account(name)
+    is_stale = window.end_at - found.ledger.ended_at > window.stale_after_seconds
+    return replace(account, answer=Answer.NOTHING) if is_stale else account
+
+
+def _models(windows: Iterable[ReplicaWindow]) -> frozenset[str]:
+    return frozenset[str]().union(*(window.models for window in windows))

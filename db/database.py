@@ -1,0 +1,143 @@
+"""Connections to SQLite or PostgreSQL: URLs, pragmas, transactions, and third-party errors made ours."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from tierdeck.errors import UnreachableError, UsageError
+
+BUSY_SECONDS = 10.0
+"""How long a SQLite writer waits for another."""
+_CONNECT_SECONDS = 5
+_HINT = "TIERDECK_DATABASE_URL looks like sqlite:///path/to/tierdeck.db or postgresql://user:password@host/name."
+_PRAGMAS = ("synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY", "cache_size=-32000")
+
+
+def parse_url(text: str) -> URL:
+    """The store's URL with the driver that we ship.
+
+    Raises:
+        UsageError: malformed, another database, or an in-memory one.
+    """
+    try:
+        url = make_url(text)
+        backend = url.get_backend_name()
+    except (ArgumentError, ValueError, NoSuchModuleError):  # their text may hold the password
+        raise UsageError("the store's URL can't be read", _HINT) from None
+    if backend in ("postgres", "postgresql"):
+        return url.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise UsageError(f"a store can't be kept in {backend}", _HINT)
+    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+        raise UsageError("a store needs a file: processes can't share one in memory", _HINT)
+    return url.set(drivername="sqlite")
+
+
+class Database:
+    """An engine with one kind of transaction for reading and one for writing."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.is_sqlite = url.get_backend_name() == "sqlite"
+        self.shown = f"{url.database}" if self.is_sqlite else url.set(query={}).render_as_string(hide_password=True)
+        self._engine = _sqlite(url) if self.is_sqlite else _postgresql(url)
+        self._reader = self._engine if self.is_sqlite else self._engine.execution_options(**_SNAPSHOT)
+        self._writer = self._engine.execution_options(tierdeck_write=True)
+
+    @property
+    def path(self) -> Path | None:
+        """SQLite's file."""
+        return Path(self.url.database or "") if self.is_sqlite else None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one moment of the store."""
+        with self.converted(), self._reader.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that commits at the end; SQLite's writers queue at its beginning."""
+        with self.converted(), self._writer.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def converted(self) -> Iterator[None]:
+        """Third-party errors as ours; broken constraints and our own mistakes pass as they are."""
+        try:
+            yield
+        except (OperationalError, InterfaceError) as error:
+            hint = "Is another process holding it, or its disk full?" if self.is_sqlite else "Is the server running?"
+            raise UnreachableError(f"the store {self.shown} does not answer: {_reason(error)}", hint) from error
+        except PoolTimeoutError as error:
+            raise UnreachableError(f"the store {self.shown} has no free connection", "Try again.") from error
+        except DatabaseError as error:
+            if type(error) is not DatabaseError:  # a mistake of ours
+                raise
+            raise UsageError(f"{self.shown} can't be used as a store: {_reason(error)}", _HINT) from error
+
+
+_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+def _reason(error: DatabaseError | InterfaceError) -> str:
+    lines = str(error.orig).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error.orig).__name__
+
+
+def _postgresql(url: URL) -> Engine:
+    if "connect_timeout" not in url.query:
+        url = url.update_query_dict({"connect_timeout": str(_CONNECT_SECONDS)})
+    return create_engine(url, pool_pre_ping=True, paramstyle="format")
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # the driver must not begin or commit on its own: `_begin` does
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(f"PRAGMA {pragma}")
+    _write_ahead(cursor)
+    cursor.close()
+
+
+def _write_ahead(cursor: sqlite3.Cursor) -> None:
+    """WAL, so that readers and a writer don't wait for each other; the switch itself does not wait, so we do."""
+    give_up_at = time.monotonic() + BUSY_SECONDS
+    while cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > give_up_at:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _begin(connection: Connection) -> None:
+    write = connection.get_execution_options().get("tierdeck_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -1,0 +1,1 @@
+"""The schema's history; `db.upgrade` runs it."""

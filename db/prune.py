@@ -1,0 +1,81 @@
+"""Rows past their retention deleted, in transactions short enough that collectors hardly wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import Connection, Table, delete, exists, func, select
+
+from db.database import Database
+from db.schema import (
+    ENDPOINTS,
+    HISTOGRAMS,
+    LEDGERS,
+    POOLS,
+    SALTS,
+    memories,
+    processes,
+    salts,
+    scrapes,
+    series,
+)
+from tierdeck.resolution import ROLLUPS, Resolution
+
+_SERIES_PER_BATCH = 50
+_ROWS_PER_SERIES = 1000
+_RAW_STEP_SECONDS = 15
+
+
+def prune(database: Database, now: float, retention_seconds: Mapping[Resolution, int]) -> int:
+    """Time-series rows deleted; also forgets what is left without rows: series, salts, memories, heartbeats."""
+    deleted = 0
+    with database.read() as connection:
+        ids = list(connection.execute(select(series.c.id).order_by(series.c.id)).scalars())
+    for resolution, seconds in retention_seconds.items():
+        for table in _tables(resolution):
+            for batch in _batches(ids):
+                deleted += _prune(database, table, batch, now - seconds, resolution.value or _RAW_STEP_SECONDS)
+    _forget(database, now - retention_seconds[Resolution.RAW])
+    return deleted
+
+
+def _tables(resolution: Resolution) -> list[Table]:
+    families = (LEDGERS, HISTOGRAMS, SALTS, POOLS)
+    own = [family[resolution] for family in families]
+    return [*own, ENDPOINTS[resolution]] if resolution in ENDPOINTS else own
+
+
+def _batches(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), _SERIES_PER_BATCH):
+        yield ids[start : start + _SERIES_PER_BATCH]
+
+
+def _prune(database: Database, table: Table, ids: Sequence[int], before: float, step_seconds: float) -> int:
+    """Some series of one table, a bounded stretch of time per transaction."""
+    deleted = 0
+    old = table.c.series_id.in_(ids) & (table.c.at < before)
+    while True:
+        with database.read() as connection:
+            first: float | None = connection.execute(select(func.min(table.c.at)).where(old)).scalar()
+        if first is None:
+            return deleted
+        until = min(before, first + _ROWS_PER_SERIES * step_seconds)
+        with database.write() as connection:
+            deleted += connection.execute(delete(table).where(old, table.c.at < until)).rowcount
+
+
+def _forget(database: Database, before: float) -> None:
+    """What no row needs any more. A collector that still writes to such a series makes it anew."""
+    with database.write() as connection:
+        connection.execute(delete(memories).where(memories.c.at < before))
+        connection.execute(delete(scrapes).where(scrapes.c.last_attempt_at < before))
+        connection.execute(delete(processes).where(processes.c.beat_at < before))
+        _delete_unused(connection)
+
+
+def _delete_unused(connection: Connection) -> None:
+    tables = [table for resolution in (Resolution.RAW, *ROLLUPS) for table in _tables(resolution)]
+    in_use = [exists().where(table.c.series_id == series.c.id) for table in tables]
+    connection.execute(delete(series).where(*(~one for one in in_use)))
+    salted = [exists().where(table.c.salt_id == salts.c.id) for table in SALTS.values()]
+    connection.execute(delete(salts).where(*(~one for one in salted)))

@@ -1,0 +1,101 @@
+"""Declaring what is observed, on both databases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from db import POOL, Store
+from tests.support.rounds import T0, a_round, endpoint
+from tierdeck.errors import UsageError
+from tierdeck.fleet import FLEET, Endpoint, Replica, ReplicaKey, Role, Target
+
+
+def pool(name: str = "main") -> Replica:
+    key = ReplicaKey("east", POOL, name)
+    return Replica(key, (Target(key, "curvine-master", f"http://{name}:9000/metrics"),))
+
+
+def full_endpoint() -> Endpoint:
+    """Everything that an endpoint can have."""
+    keys = [ReplicaKey("east", "chat", name) for name in ("z", "a", FLEET)]
+    versions = (("vllm", "0.32.0"), ("lmcache", "0.5.6"))
+    replicas = (
+        Replica(keys[0], (Target(keys[0], "vllm", "http://z/2"), Target(keys[0], "lmcache", "http://z/1"))),
+        Replica(keys[1], (), Role.CONSUMER, versions),
+        Replica(keys[2], (Target(keys[2], "router.1", "http://r/1"), Target(keys[2], "router.2", "http://r/2"))),
+    )
+    return Endpoint("east", "chat", replicas, "hyperpod", "llama", "kvaware", 131072)
+
+
+def test_what_was_declared_comes_back_as_it_was(store: Store) -> None:
+    wanted = [full_endpoint(), endpoint("code")]
+    assert store.declare("east", wanted, [pool(), pool("spare")], "config", "ann")
+    assert store.endpoints() == wanted
+    assert store.endpoints("west") == []
+    assert store.pools("east") == [pool(), pool("spare")]
+
+
+def test_the_same_again_changes_nothing_and_is_not_audited(store: Store) -> None:
+    assert store.declare("east", [full_endpoint()], [pool()], "config", "ann")
+    assert not store.declare("east", [full_endpoint()], [pool()], "config", "bob")
+    assert store.audit()["actor"].tolist() == ["ann"]
+
+
+def test_a_declaration_removes_what_it_no_longer_names(store: Store) -> None:
+    store.declare("east", [full_endpoint(), endpoint("code")], [pool()], "config", "ann")
+    store.declare("east", [replace(full_endpoint(), strategy="session")], [pool("new")], "config", "bob")
+    assert [one.name for one in store.endpoints()] == ["chat"]
+    assert store.pools() == [pool("new")]
+    newest = store.audit().iloc[0]
+    assert (newest["actor"], newest["action"], newest["subject"]) == ("bob", "declare", "east")
+    assert json.loads(newest["detail"]) == {
+        "origin": "config",
+        "added": ["_pool/new"],
+        "removed": ["code", "_pool/main"],
+        "changed": ["chat"],
+    }
+
+
+def test_origins_and_clusters_leave_each_other_alone(store: Store) -> None:
+    store.declare("east", [endpoint("chat")], [pool()], "config", "ann")
+    store.declare("east", [endpoint("code")], [], "kubernetes", "ann")
+    store.declare("west", [endpoint("chat", cluster="west")], [], "config", "ann")
+    store.declare("east", [], [], "config", "ann")
+    assert [(one.cluster, one.name) for one in store.endpoints()] == [("east", "code"), ("west", "chat")]
+    assert store.pools() == []
+
+
+def test_an_endpoint_has_one_origin(store: Store) -> None:
+    store.declare("east", [endpoint("chat")], [pool()], "config", "ann")
+    with pytest.raises(UsageError, match="chat in cluster east is already declared by config"):
+        store.declare("east", [endpoint("chat")], [], "kubernetes", "ann")
+    with pytest.raises(UsageError, match="_pool/main in cluster east is already declared by config"):
+        store.declare("east", [], [pool()], "kubernetes", "ann")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [[endpoint("chat"), endpoint("chat")], [endpoint("chat", cluster="west")], [endpoint(POOL)]],
+)
+def test_names_that_do_not_fit_are_refused(store: Store, wanted: list[Endpoint]) -> None:
+    with pytest.raises(UsageError, match="can't be declared in cluster east"):
+        store.declare("east", wanted, [], "config", "ann")
+
+
+def test_a_new_declaration_keeps_the_last_scrapes(store: Store) -> None:
+    store.declare("east", [endpoint()], [], "config", "ann")
+    store.append([a_round(T0 + 15)])
+    store.declare("east", [endpoint(replicas=("a", "c"))], [], "config", "ann")
+    status = store.target_status()
+    assert status["replica"].tolist() == ["a", "c"]
+    assert status["last_attempt_at"].notna().tolist() == [True, False]
+
+
+def test_the_audit_log_is_read_newest_first_and_limited(store: Store) -> None:
+    assert store.audit().columns.tolist() == ["at", "actor", "action", "subject", "detail"]
+    for number in range(5):
+        store.declare("east", [endpoint(f"e{number}")], [], "config", f"actor {number}")
+    assert store.audit(limit=2)["actor"].tolist() == ["actor 4", "actor 3"]
