@@ -1,0 +1,115 @@
+"""The Fleet view's content: the whole fleet's story, and one row per endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from console.note_lines import note_lines
+from console.segments import Segment, segments
+from console.story import Span, Story, tell
+from console.totals import EndpointSummary
+from console.trends import Trend, trend
+from console.words import GLYPHS, quantile_of, quantile_words
+from tierdeck.fleet import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointRow:
+    """One endpoint in the table; trends run over the window. `hit_percent` None: unknown, `why` says so."""
+
+    cluster: str
+    name: str
+    state: str
+    model: str
+    replicas: str
+    strategy: str
+    hit_percent: float | None
+    why: str
+    segments: tuple[Segment, ...]
+    hit_trend: Trend
+    ttft_p95: str
+    ttft_trend: Trend
+    notes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPage:
+    """`clusters` and `scope` are for the title row."""
+
+    scope: str
+    clusters: tuple[str, ...]
+    story: Story
+    rows: tuple[EndpointRow, ...]
+
+
+def fleet_page(
+    span: Span, known: Sequence[Endpoint], parts: Sequence[EndpointSummary], series: tuple[pd.DataFrame, pd.DataFrame]
+) -> FleetPage:
+    """From what the store told.
+
+    Args:
+        series: by endpoint, and of the total.
+    """
+    by_endpoint, whole = (span.cut(one) for one in series)
+    of = {(cluster, name): some for (cluster, name), some in by_endpoint.groupby(["cluster", "endpoint"])}
+    declared = {(endpoint.cluster, endpoint.name): endpoint for endpoint in known}
+    rows = tuple(_row(part, declared, of.get(_key(part), by_endpoint.iloc[:0]), span) for part in parts)
+    clusters = tuple(sorted({part.accounts.cluster for part in parts}))
+    replicas = sum(len(part.replicas) for part in parts)
+    counts = [_some(clusters), _count(len(parts), "endpoint"), _count(replicas, "replica")] if parts else []
+    scope = " · ".join(counts)
+    return FleetPage(scope, clusters, tell(span, parts, by_endpoint, whole), rows)
+
+
+def replica_words(part: EndpointSummary) -> str:
+    """`3`, or `2 of 3 readable`."""
+    many = len(part.replicas)
+    return str(many) if part.readable == many else f"{part.readable} of {many} readable"
+
+
+def model_words(part: EndpointSummary, declared: Endpoint | None) -> str:
+    """The served model; the configured one where none was seen."""
+    return ", ".join(part.accounts.models) or (declared.model if declared else "") or "not known"
+
+
+def _row(
+    part: EndpointSummary, declared: Mapping[tuple[str, str], Endpoint], series: pd.DataFrame, span: Span
+) -> EndpointRow:
+    endpoint, whole, ratio = declared.get(_key(part)), part.whole, part.whole.tiers.by_token
+    p95 = quantile_of(whole.ttft, whole.ttft_reason, 0.95)
+    edges = span.start_at, span.end_at
+    return EndpointRow(
+        cluster=part.accounts.cluster,
+        name=part.accounts.endpoint,
+        state=f"{GLYPHS[whole.state]} {whole.state}",
+        model=model_words(part, endpoint),
+        replicas=replica_words(part),
+        strategy=(endpoint.strategy if endpoint else "") or "not told",
+        hit_percent=None if ratio.value is None else 100 * ratio.value,
+        why=ratio.reason,
+        segments=tuple(segments(part.pieces)),
+        hit_trend=trend(series, "hit_ratio", *edges),
+        ttft_p95=quantile_words(p95),
+        ttft_trend=trend(_at_least(series), "ttft_p95", *edges, worst=True),
+        notes=len(note_lines([part])),
+    )
+
+
+def _at_least(series: pd.DataFrame) -> pd.DataFrame:
+    """p95, and the last bound where it lies beyond it."""
+    return series.assign(ttft_p95=series["ttft_p95"].fillna(series["ttft_p95_low"]))
+
+
+def _key(part: EndpointSummary) -> tuple[str, str]:
+    return part.accounts.cluster, part.accounts.endpoint
+
+
+def _some(clusters: Sequence[str]) -> str:
+    return ", ".join(clusters) if len(clusters) <= 3 else f"{len(clusters)} clusters"
+
+
+def _count(many: int, word: str) -> str:
+    return f"{many} {word}{'' if many == 1 else 's'}"

@@ -1,0 +1,154 @@
+"""What the views ask of the store: the only place that caches.
+
+Answers are shared by all who look: the keys are plain, and a window's end is a whole number of its
+steps, so that a thousand viewers cost what one costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from console.admin_page import AdminPage, Told, admin_page
+from console.endpoint_page import EndpointPage, endpoint_page
+from console.fleet_page import FleetPage, fleet_page
+from console.measures import query_time
+from console.story import Span
+from console.totals import EndpointSummary, summarize_endpoint
+from console.windows import WINDOWS
+from console.words import Freshness, freshness
+from db import Store
+from tierdeck.errors import UsageError
+from tierdeck.fleet import Endpoint
+from tierdeck.resolution import Resolution
+from tierdeck.settings import Settings, load_settings
+
+_TTL_SECONDS = 120
+_STATUS_TTL_SECONDS = 2
+_MOST_RAW_REPLICAS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The inventory in brief: (cluster, endpoint) in the order declared."""
+
+    endpoints: tuple[tuple[str, str], ...]
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cluster for cluster, _ in self.endpoints))
+
+
+def fleet_view(window: str, now: float) -> FleetPage:
+    """The Fleet view over a window of `WINDOWS`.
+
+    Raises:
+        TierdeckError: the store can't be read; so for all queries here.
+    """
+    return _fleet(_url(), window, WINDOWS[window].ends_at(now))
+
+
+def endpoint_view(cluster: str, endpoint: str, window: str, now: float) -> EndpointPage:
+    """The Endpoint view.
+
+    Raises:
+        UsageError: there is no such endpoint.
+    """
+    return _endpoint(_url(), cluster, endpoint, window, WINDOWS[window].ends_at(now))
+
+
+def admin_view(now: float) -> AdminPage:
+    """The Admin view."""
+    return _admin(_url(), WINDOWS["15m"].ends_at(now))
+
+
+def fleet() -> Fleet:
+    """Which endpoints there are."""
+    return _inventory(_url())
+
+
+def data_age(now: float) -> Freshness:
+    """How old the newest round is."""
+    return freshness(_last_at(_url()), now, load_settings().stale_after_seconds)
+
+
+def store_answers() -> float | None:
+    """Ask the store something small, uncached: the newest round's instant."""
+    return _store(_url()).last_at()
+
+
+def _url() -> str:
+    return load_settings().store_url
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _store(url: str) -> Store:
+    """One open store per process; a failure is not remembered."""
+    return Store.open(url)
+
+
+@st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
+def _last_at(url: str) -> float | None:
+    with query_time("data_age"):
+        return _store(url).last_at()
+
+
+@st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
+def _inventory(url: str) -> Fleet:
+    with query_time("inventory"):
+        return Fleet(tuple((endpoint.cluster, endpoint.name) for endpoint in _store(url).endpoints()))
+
+
+@st.cache_data(ttl=_TTL_SECONDS, max_entries=32, show_spinner=False)
+def _fleet(url: str, window: str, end_at: float) -> FleetPage:
+    store, settings = _store(url), load_settings()
+    with query_time("fleet"):
+        known = store.endpoints()
+        span = _span(store, known, window, end_at)
+        parts = _summaries(store, settings, span)
+        whose = span.start_at, span.end_at, span.resolution
+        by_endpoint = store.endpoint_series(*whose)
+        whole = by_endpoint if len(known) == 1 else store.endpoint_series(*whose, total=True)
+    return fleet_page(span, known, parts, (by_endpoint, whole))
+
+
+@st.cache_data(ttl=_TTL_SECONDS, max_entries=128, show_spinner=False)
+def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float) -> EndpointPage:
+    store, settings = _store(url), load_settings()
+    with query_time("endpoint"):
+        known = [one for one in store.endpoints(cluster) if one.name == endpoint]
+        span = _span(store, known, window, end_at)
+        parts = _summaries(store, settings, span, cluster, endpoint)
+        if not parts or not known:
+            raise UsageError(f"there is no endpoint {endpoint!r} in cluster {cluster!r}", "Choose one from the list.")
+        whose = span.start_at, span.end_at, span.resolution, cluster, endpoint
+        series = store.endpoint_series(*whose), store.replica_series(*whose)
+    return endpoint_page(span, known[0], parts[0], series)
+
+
+@st.cache_data(ttl=_TTL_SECONDS, max_entries=8, show_spinner=False)
+def _admin(url: str, now: float) -> AdminPage:
+    store = _store(url)
+    with query_time("admin"):
+        told = Told(store.target_status(), store.processes(), store.sizes(), store.audit())
+    return admin_page(told, url, load_settings().retention_seconds, now)
+
+
+def _span(store: Store, known: Sequence[Endpoint], name: str, end_at: float) -> Span:
+    """Raw rows are summed as they are read: beyond a few replicas the minutes are taken, which are summed already."""
+    window, last_at = WINDOWS[name], store.last_at()
+    start_at = end_at - window.seconds
+    resolution = window.resolution
+    if resolution is Resolution.RAW and sum(len(endpoint.replicas) for endpoint in known) > _MOST_RAW_REPLICAS:
+        resolution = Resolution.MINUTE
+    return Span(window, resolution, start_at, end_at, start_at if last_at is None else last_at)
+
+
+def _summaries(
+    store: Store, settings: Settings, span: Span, cluster: str | None = None, endpoint: str | None = None
+) -> list[EndpointSummary]:
+    stale = settings.stale_after_seconds
+    accounts = store.accounts(span.start_at, span.end_at, cluster, endpoint, stale_after_seconds=stale)
+    return [summarize_endpoint(one, settings.warming) for one in accounts]

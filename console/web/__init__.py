@@ -1,0 +1,1 @@
+"""The web console: `python -m console.web`."""

@@ -1,0 +1,24 @@
+"""Empty states: what to do next."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def no_endpoints() -> None:
+    """Nothing is declared yet."""
+    with st.container(border=True):
+        st.subheader("No endpoint is observed yet", anchor=False)
+        st.markdown(
+            "Name the endpoints and their targets in a YAML file (docs/config.md) and start with "
+            "`tierdeck up --config FILE`, or look around with recorded data: `tierdeck up --demo`."
+        )
+
+
+def no_targets() -> None:
+    """No target is declared yet."""
+    with st.container(border=True):
+        st.markdown(
+            "No target is scraped yet. Add targets to the configuration file (docs/config.md); the collectors "
+            "read it again when it changes."
+        )

@@ -1,0 +1,18 @@
+"""Names and evidence from outside, made harmless where they stand in Markdown or in Plotly's text."""
+
+from __future__ import annotations
+
+import html
+import re
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-!|~$<>])")
+
+
+def escaped(text: str) -> str:
+    """For Markdown: every mark stands for itself."""
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def plain(text: str) -> str:
+    """For Plotly, which reads some HTML in its texts."""
+    return html.escape(text, quote=False)

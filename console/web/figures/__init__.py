@@ -1,0 +1,1 @@
+"""Plotly figures: drawing only; every number comes ready from `console.queries`."""

@@ -1,0 +1,47 @@
+"""The title row: the view's name, what it is about and how old the data is, and the window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import streamlit as st
+
+from console import queries
+from console.web.escape import escaped
+from console.web.live import live
+from console.windows import DEFAULT, WINDOWS
+
+
+def header(title: str, about: Callable[[str], str], pick: Callable[[], None] | None = None) -> str:
+    """Draw the row.
+
+    Args:
+        about: what the view is about, given the window's name; asked anew at every refresh.
+        pick: draws a selector beside the title.
+
+    Returns:
+        The window's name; it lives in the URL.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.header(title, anchor=False, width="content")
+        if pick is not None:
+            pick()
+        status = st.container(width="stretch")
+        window = window_picker()
+    with status:
+        live(title.lower(), lambda: _status(about(window)), is_quiet=True)
+    return window
+
+
+def window_picker() -> str:
+    return st.segmented_control(
+        "Window", list(WINDOWS), default=DEFAULT, required=True, key="window", bind="query-params",
+        label_visibility="collapsed", width="content",
+    )  # fmt: skip
+
+
+def _status(about: str) -> None:
+    age = queries.data_age(time.time())
+    words = " · ".join(filter(None, (escaped(about), age.words)))
+    st.caption(words if age.fresh else f":orange[{words}]")

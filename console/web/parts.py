@@ -1,0 +1,68 @@
+"""What Fleet and Endpoint draw alike: the bar, the numbers, a chart, the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from console.headlines import Headline
+from console.note_lines import NoteLine
+from console.story import Story
+from console.web.escape import escaped
+from console.web.figures.frame import CONFIG
+from console.web.figures.tier_bar import describe, tier_bar
+from console.web.palette import Palette
+
+_NOTES_HEIGHT = 420
+_MANY_NOTES = 8
+
+
+def draw_bar(story: Story, palette: Palette) -> None:
+    """The answer to the first question, and what it leaves open."""
+    st.subheader(story.question, anchor=False)
+    if story.silence:
+        with st.container(border=True):
+            st.markdown(escaped(story.silence))
+        return
+    chart(tier_bar(story.segments, palette), "tier_bar", f"{story.question} {describe(story.segments)}")
+    if story.remarks:
+        st.caption(escaped(" ".join(story.remarks)))
+
+
+def draw_numbers(numbers: Sequence[Headline]) -> None:
+    """Five at most, each with how it is computed."""
+    if not numbers:
+        return
+    for column, number in zip(st.columns(len(numbers)), numbers, strict=True):
+        why = f"**Not known here:** {escaped(number.reason)}.\n\n" if number.reason else ""
+        column.metric(
+            number.label, number.value, delta=number.below, delta_color="off", delta_arrow="off",
+            help=why + number.help, border=True,
+        )  # fmt: skip
+
+
+def chart(figure: go.Figure, key: str, words: str) -> None:
+    """A figure in its own colours; `words` for those who don't see it."""
+    st.plotly_chart(figure, key=key, theme=None, config=CONFIG, alt=words)
+
+
+def draw_notes(notes: Sequence[NoteLine]) -> None:
+    """Everything that makes the figures less than certain, folded."""
+    if not notes:
+        return
+    many = f"{len(notes)} note{'' if len(notes) == 1 else 's'}"
+    with st.expander(f"{many}: what makes these figures less than certain"):
+        lines = [
+            {
+                "note": f"`{note.code}`",
+                "where": escaped(note.where),
+                "what it means": escaped(note.meaning),
+                "evidence": escaped(note.evidence),
+            }
+            for note in notes
+        ]
+        with st.container(height=_NOTES_HEIGHT if len(notes) > _MANY_NOTES else "content", border=False):
+            st.table(pd.DataFrame(lines), border="horizontal", hide_index=True)

@@ -1,0 +1,110 @@
+"""Endpoint: where are this endpoint's tokens served from?"""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from console import queries
+from console.endpoint_page import EndpointPage
+from console.explanations import every_number
+from console.web import palette
+from console.web.empty import no_endpoints
+from console.web.escape import escaped, plain
+from console.web.figures.frame import Event, TimeAxis
+from console.web.figures.heat_map import heat_map
+from console.web.figures.hit_line import hit_line
+from console.web.figures.tier_area import tier_area
+from console.web.figures.ttft import ttft_lines
+from console.web.header import header
+from console.web.live import live, tell
+from console.web.parts import chart, draw_bar, draw_notes, draw_numbers
+from console.web.tables import percent_column, table
+from tierdeck.errors import TierdeckError
+
+_COLUMNS = st.column_config
+
+
+def render() -> None:
+    """The whole view; its body stays up to date."""
+    try:
+        known = queries.fleet().endpoints
+    except TierdeckError as error:
+        st.header("Endpoint", anchor=False)
+        tell(error)
+        return
+    if not known:
+        header("Endpoint", lambda _: "")
+        no_endpoints()
+        return
+    window = header("Endpoint", lambda name: _page(known, name).facts, lambda: _pick(known))
+    live("endpoint", lambda: _body(_page(known, window)))
+
+
+def _pick(known: tuple[tuple[str, str], ...]) -> None:
+    """The selector; the URL tells the first choice and follows the next ones."""
+    wanted = _chosen(known)
+    several = len({cluster for cluster, _ in known}) > 1
+    st.selectbox(
+        "Endpoint", known, index=known.index(wanted), key="chosen", on_change=_remember, label_visibility="collapsed",
+        format_func=lambda one: " / ".join(one) if several else one[1], width=320,
+    )  # fmt: skip
+
+
+def _remember() -> None:
+    cluster, name = st.session_state["chosen"]
+    st.query_params["cluster"], st.query_params["endpoint"] = cluster, name
+
+
+def _chosen(known: tuple[tuple[str, str], ...]) -> tuple[str, str]:
+    """What the URL names; the first endpoint where it names none that exists."""
+    cluster, name = st.query_params.get("cluster"), st.query_params.get("endpoint")
+    return next((one for one in known if one[1] == name and cluster in (None, one[0])), known[0])
+
+
+def _page(known: tuple[tuple[str, str], ...], window: str) -> EndpointPage:
+    cluster, name = _chosen(known)
+    return queries.endpoint_view(cluster, name, window, time.time())
+
+
+def _body(page: EndpointPage) -> None:
+    colors, story = palette.current(), page.story
+    events = [Event(moment.at, plain(moment.words)) for moment in page.moments]
+    axis = TimeAxis(story.span.start, story.span.end, events)
+    draw_bar(story, colors)
+    draw_numbers(story.headlines)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        question = "Which tier served the tokens?"
+        chart(tier_area(story.shares, axis, colors, question), "tiers", f"{question} Shares over time.")
+        question = "Which share came from a cache?"
+        chart(hit_line(page.hits, axis, colors, question), "hits", f"{question} Hit ratio over time.")
+    with right:
+        question = "How many tokens did each tier serve?"
+        chart(tier_area(story.rates, axis, colors, question, absolute=True), "rates", f"{question} Tokens a second.")
+        question = "How long until the first token?"
+        chart(ttft_lines(story.ttft, axis, colors, question), "ttft", f"{question} p50 and p95 over time.")
+    question = "Which replica serves from its caches?"
+    chart(heat_map(page.heat, axis, colors, question), "heat", f"{question} Hit ratio per replica over time.")
+    _replicas(page)
+    draw_notes(story.notes)
+    with st.expander("How is each number computed, and from which readings?"):
+        st.markdown(every_number())
+
+
+def _replicas(page: EndpointPage) -> None:
+    st.subheader("What does each replica do?", anchor=False)
+    table(
+        page.replicas,
+        "replicas",
+        "Replicas: state, tokens, tiers, time to first token of each.",
+        most_rows=20,
+        columns={
+            "replica": _COLUMNS.TextColumn(pinned=True),
+            "prompt tokens": _COLUMNS.NumberColumn(format="compact"),
+            "hit ratio": percent_column("hit ratio", "By token."),
+            "KV usage": _COLUMNS.NumberColumn(format="%.0f %%"),
+        },
+    )
+    st.caption(escaped("  ·  ".join(page.states)))

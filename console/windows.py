@@ -1,0 +1,40 @@
+"""The windows that a view can look back over, and how often each is looked at anew."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tierdeck.resolution import Resolution
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`name` stands in the URL, `words` on the page; a new end every `step_seconds`."""
+
+    name: str
+    seconds: float
+    words: str
+    step_seconds: float
+
+    @property
+    def resolution(self) -> Resolution:
+        return Resolution.for_window(self.seconds)
+
+    def ends_at(self, now: float) -> float:
+        """`now` back to the last step, so that all who look within a step share one cached answer."""
+        return math.floor(now / self.step_seconds) * self.step_seconds
+
+
+WINDOWS = {
+    window.name: window
+    for window in (
+        Window("15m", 900, "15 minutes", 5),
+        Window("1h", 3600, "hour", 10),
+        Window("6h", 6 * 3600, "6 hours", 30),
+        Window("24h", 86400, "24 hours", 30),
+        Window("7d", 7 * 86400, "7 days", 60),
+        Window("30d", 30 * 86400, "30 days", 60),
+    )
+}
+DEFAULT = "15m"
