@@ -1,0 +1,75 @@
+"""What a fault is: something to switch on and off, and one line about what an operator sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from lab.sim.fleet import Fleet
+
+Address = tuple[str, str, str]
+"""(endpoint or pool, replica or `_fleet`, source)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultTarget:
+    """Where a fault is; an empty replica is the endpoint's first."""
+
+    endpoint: str
+    replica: str = ""
+
+
+class Fault(Protocol):
+    """One fault; `seen` says what an operator sees while it is on."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def seen(self) -> str: ...
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None: ...
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None: ...
+
+    def silences(self, address: Address, target: FaultTarget) -> bool:
+        """The process at an address takes connections, and does not answer."""
+        ...
+
+    def delay_seconds(self, address: Address, target: FaultTarget) -> float:
+        """How much longer the address takes to answer."""
+        ...
+
+    def exported(self, text: str, address: Address, target: FaultTarget) -> str:
+        """The exposition of an address as it looks with the fault on."""
+        ...
+
+
+class BaseFault:
+    """A fault that does nothing: others say what they change."""
+
+    name = ""
+    seen = ""
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        """Begin."""
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        """End."""
+
+    def silences(self, address: Address, target: FaultTarget) -> bool:
+        return False
+
+    def delay_seconds(self, address: Address, target: FaultTarget) -> float:
+        return 0.0
+
+    def exported(self, text: str, address: Address, target: FaultTarget) -> str:
+        return text
+
+
+def is_engine(address: Address, target: FaultTarget) -> bool:
+    """The address is the vLLM page of the replica that the target names."""
+    endpoint, replica, source = address
+    wanted = target.replica or f"{target.endpoint}-0"
+    return source == "vllm" and endpoint == target.endpoint and replica == wanted

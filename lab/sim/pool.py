@@ -1,0 +1,152 @@
+"""The shared L2: chunks on the NVMe of several workers, in one namespace, as Curvine keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierdeck.sizing.chunks import ChunkCache
+
+
+@dataclass(slots=True)
+class Worker:
+    """One node's share of the pool."""
+
+    number: int
+    capacity_bytes: int
+    started_at: float
+    alive: bool = True
+    used_bytes: int = 0
+    foreign_bytes: int = 0
+    blocks: int = 0
+    written_bytes: int = 0
+    read_bytes: int = 0
+    blocks_written: int = 0
+    blocks_read: int = 0
+
+    @property
+    def available_bytes(self) -> int:
+        return max(0, self.capacity_bytes - self.used_bytes - self.foreign_bytes)
+
+    @property
+    def id(self) -> int:
+        """A stable number as Curvine gives them."""
+        return 918_273_645 + 7_919 * self.number
+
+
+@dataclass(slots=True)
+class PoolSwitches:
+    """What faults change.
+
+    Attributes:
+        readable: False: chunks are listed, and reading them fails.
+        hung: no file operation comes back.
+        writes: "ok", "lost" (they end without anything written), or "full" (they fail with EIO).
+    """
+
+    readable: bool = True
+    hung: bool = False
+    writes: str = "ok"
+
+
+class Pool:
+    """Chunks by id, each on one live worker."""
+
+    def __init__(self, worker_bytes: Sequence[int], started_at: float, *, evicting: bool = True) -> None:
+        """
+        Args:
+            evicting: something outside removes the least recently used chunks (LMCache's eviction on a
+                directory); Curvine by itself removes nothing.
+        """
+        self.workers = [Worker(number, size, started_at) for number, size in enumerate(worker_bytes)]
+        self.chunks = ChunkCache(sum(worker_bytes), evicting=evicting, on_evicted=self._evicted)
+        self.switches = PoolSwitches()
+        self.evicted_chunks = 0
+        self.refused_chunks = 0
+        self.failed_reads = 0
+        self._homes: dict[int, tuple[int, int]] = {}
+
+    @property
+    def live(self) -> list[Worker]:
+        return [worker for worker in self.workers if worker.alive]
+
+    @property
+    def capacity_bytes(self) -> int:
+        return sum(worker.capacity_bytes for worker in self.live)
+
+    def write(self, chunks: Sequence[int], chunk_bytes: int) -> int:
+        """Store what is not here yet; returns how many of the chunks are here afterwards."""
+        if self.switches.writes != "ok" or not self.live:
+            self.refused_chunks += len(chunks)
+            return 0
+        new = [chunk for chunk in chunks if chunk not in self.chunks]
+        stored = self.chunks.store(chunks, chunk_bytes)
+        self.refused_chunks += stored.refused
+        live = self.live
+        for chunk in new[: stored.written]:
+            worker = min(live, key=_fullness)
+            self._homes[chunk] = (worker.number, chunk_bytes)
+            worker.used_bytes += chunk_bytes
+            worker.written_bytes += chunk_bytes
+            worker.blocks += 1
+            worker.blocks_written += 1
+        return len(chunks) - stored.refused
+
+    def read(self, chunks: Sequence[int]) -> int:
+        """Count a read; returns the bytes."""
+        total = 0
+        for chunk in chunks:
+            home = self._homes.get(chunk)
+            if home is not None:
+                worker = self.workers[home[0]]
+                worker.read_bytes += home[1]
+                worker.blocks_read += 1
+                total += home[1]
+        return total
+
+    def lose(self, number: int) -> None:
+        """A worker goes, and with it what it held."""
+        worker = self.workers[number]
+        worker.alive = False
+        gone = [chunk for chunk, (home, _) in self._homes.items() if home == number]
+        for chunk in gone:
+            self._forget(chunk)
+        self.chunks.discard(gone)
+        self.chunks.resize(self.capacity_bytes)
+
+    def return_worker(self, number: int, at: float) -> None:
+        """It comes back, empty."""
+        old = self.workers[number]
+        if not old.alive:
+            self.workers[number] = Worker(number, old.capacity_bytes, at)
+            self.chunks.resize(self.capacity_bytes)
+
+    def fill(self) -> None:
+        """Let other files take all that is free."""
+        for worker in self.workers:
+            worker.foreign_bytes = max(0, worker.capacity_bytes - worker.used_bytes)
+
+    def free(self) -> None:
+        """Take them away again."""
+        for worker in self.workers:
+            worker.foreign_bytes = 0
+
+    def resize(self, size_bytes: int) -> None:
+        """Give every worker an equal share of a new size; what no longer fits goes."""
+        share = size_bytes // len(self.workers)
+        for worker in self.workers:
+            worker.capacity_bytes = share
+        self.chunks.resize(self.capacity_bytes)
+
+    def _evicted(self, chunk: int) -> None:
+        self.evicted_chunks += 1
+        self._forget(chunk)
+
+    def _forget(self, chunk: int) -> None:
+        number, size = self._homes.pop(chunk)
+        self.workers[number].used_bytes -= size
+        self.workers[number].blocks -= 1
+
+
+def _fullness(worker: Worker) -> float:
+    return worker.used_bytes / worker.capacity_bytes

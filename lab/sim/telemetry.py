@@ -1,0 +1,41 @@
+"""What a replica's cache tells the world: the contract of its pages."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from lab.sim.exposition.lmcache_embedded import LmcacheEmbeddedPage
+from lab.sim.exposition.lmcache_mp import LmcacheServerPage
+from lab.sim.exposition.vllm import ARTICLE, NEWEST, EngineFacts, VllmForm
+from lab.sim.spec import Form
+from tierdeck.sizing.chunks import ChunkCache, Stored
+from tierdeck.sizing.replica import Lookup
+
+
+class CacheTelemetry(Protocol):
+    """Counts of one LMCache, in whichever form it exports them."""
+
+    def looked_up(self, lookup: Lookup, load_seconds: float) -> None: ...
+    def stored_in_l1(self, stored: Stored, passed_through: int) -> None: ...
+    def submitted_to_l2(self, chunks: int) -> None: ...
+    def completed_in_l2(self, chunks: int, submitted: int, seconds: float) -> None: ...
+    def evicted_from_l2(self, chunks: int) -> None: ...
+    def ticked(self, seconds: float) -> None: ...
+    def restart(self, at: float) -> None: ...
+    def render(self, l1: ChunkCache) -> str: ...
+
+
+def cache_page(form: Form, facts: EngineFacts, instance: str) -> CacheTelemetry:
+    """The cache's page of a form."""
+    if form is Form.MULTI_PROCESS:
+        return LmcacheServerPage(facts.model, facts.geometry, instance)
+    return LmcacheEmbeddedPage(facts.model, facts.geometry)
+
+
+def vllm_form(form: Form) -> VllmForm:
+    return NEWEST if form is Form.MULTI_PROCESS else ARTICLE
+
+
+def cache_source(form: Form) -> str:
+    """The cache's source as a deck's configuration names it."""
+    return "lmcache-mp" if form is Form.MULTI_PROCESS else "lmcache"
