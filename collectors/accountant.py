@@ -221,7 +221,9 @@ class ReplicaAccountant:
         row.fields["cache_at_end"] = ok
         if ok or self._cache_ok is not None:
             self._cache_ok = ok
-        row.fields["stores_in_flight"] = stores_in_flight(readings[name] for name in names if name in readings)
+        row.fields["stores_in_flight"] = stores_in_flight(
+            (readings[name] for name in names if name in readings), row.fields.get("stores_submitted") or 0.0
+        )
 
     def _transfer(self, row: _Row) -> None:
         """On a decode replica all that vLLM does not attribute to host or disk came from prefill replicas."""

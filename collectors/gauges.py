@@ -53,15 +53,26 @@ def _l1(readings: Mapping[str, TargetReading]) -> tuple[float | None, float | No
     return used, None if math.isnan(capacity) else round(capacity)
 
 
-def stores_in_flight(caches: Iterable[TargetReading]) -> float | None:
-    """Chunks that may still be on their way to L2: open store requests times chunks per request."""
+_HEADROOM = 4
+"""Prompts differ in length: an open store may hold several times the mean number of chunks."""
+
+
+def stores_in_flight(caches: Iterable[TargetReading], submitted_chunks: float) -> float | None:
+    """Chunks that may still be on their way to L2, at most.
+
+    None of them while no store request is open; else no more than were submitted since the last
+    scrape, nor than the open requests can hold.
+
+    Args:
+        submitted_chunks: chunks submitted since the last scrape.
+    """
     total = None
     for reading in caches:
-        submitted = reading.counters.get(Key(Reading.STORE_REQUESTS_SUBMITTED), 0.0)
-        open_requests = submitted - reading.counters.get(Key(Reading.STORE_REQUESTS_COMPLETED), 0.0)
+        requests = reading.counters.get(Key(Reading.STORE_REQUESTS_SUBMITTED), 0.0)
+        open_requests = max(0.0, requests - reading.counters.get(Key(Reading.STORE_REQUESTS_COMPLETED), 0.0))
         chunks = reading.counters.get(Key(Reading.STORES_SUBMITTED), 0.0)
-        in_flight = math.ceil(max(0.0, open_requests) * chunks / submitted) if submitted else 0.0
-        total = (total or 0.0) + in_flight
+        held = math.ceil(_HEADROOM * open_requests * chunks / requests) if requests else 0.0
+        total = (total or 0.0) + min(held, submitted_chunks)
     return total
 
 

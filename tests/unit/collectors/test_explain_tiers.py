@@ -246,6 +246,22 @@ class TestNotes:
         pages = (page(168, 168, 21, 21), page(200, 168, 25, 21))
         assert codes(window(tmp_path, vllm(0, 0, 0, 0), vllm(9, 0, 9, 0), lmcache_mp=pages)) == []
 
+    def test_one_open_store_may_be_a_long_prompt_but_does_not_excuse_everything(self, tmp_path: Path) -> None:
+        # 200 chunks in 25 requests, 8 each; one is open: up to 4 * 8 = 32 chunks may be on their way
+        def page(submitted: float, completed: float, sent: float, done: float) -> str:
+            more = {
+                "lmcache_mp_l2_store_submitted_objects_chunks_total": submitted,
+                "lmcache_mp_l2_store_completed_objects_chunks_total": completed,
+                "lmcache_mp_l2_store_submitted_requests_total": sent,
+                'lmcache_mp_l2_store_completed_requests_total{l2_name="fs"}': done,
+            }
+            return lmcache_mp(0, 0, more=more)
+
+        for completed, noted in ((168, []), (167, ["stores_incomplete"])):
+            pages = (page(100, 100, 20, 20), page(200, completed, 25, 24))
+            part = window(tmp_path / str(completed), vllm(0, 0, 0, 0), vllm(9, 0, 9, 0), lmcache_mp=pages)
+            assert codes(part) == noted
+
     @pytest.mark.parametrize(("version", "noted"), [("0.10.2", True), ("", True), ("0.11.1", False), ("0.32.0", False)])
     def test_preemptions_of_old_or_unknown_engines_are_noted(self, tmp_path: Path, version: str, noted: bool) -> None:
         name = 'vllm:num_preemptions_total{engine="0",model_name="m"}'
