@@ -43,7 +43,7 @@ async def _collect(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if settings.metrics_port:
         start_http_server(settings.metrics_port, settings.metrics_address)
-    with Store.open(settings.store_url, migrate=True) as store:
+    with Store.open(settings.store_url, migrate=True, max_cache_salts=settings.max_cache_salts) as store:
         log.info("collectors_started", cluster=settings.cluster, interval_seconds=settings.scrape_interval_seconds)
         await Collector(settings, store, version("tierdeck")).run(stop)
     log.info("collectors_stopped")

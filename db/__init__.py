@@ -1,6 +1,6 @@
 """The store: the one seam between processes, and the only user of SQLAlchemy and Alembic."""
 
-from db.records import OTHER_SALTS, POOL, EndpointAccounts, PoolNow
+from db.records import OTHER_SALTS, EndpointAccounts, PoolNow
 from db.store import Store
 
-__all__ = ["OTHER_SALTS", "POOL", "EndpointAccounts", "PoolNow", "Store"]
+__all__ = ["OTHER_SALTS", "EndpointAccounts", "PoolNow", "Store"]

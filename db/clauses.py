@@ -23,7 +23,6 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from db.records import POOL
 from db.schema import series, watermarks
 from db.spans import Span
 

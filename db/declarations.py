@@ -10,10 +10,9 @@ from sqlalchemy import Connection, delete, insert, select
 
 from db.codec import dump
 from db.inventory import Whose, read_endpoints, read_pools
-from db.records import POOL
 from db.schema import audit, endpoints, replicas, targets
 from tierdeck.errors import UsageError
-from tierdeck.fleet import Endpoint, Replica
+from tierdeck.fleet import POOL, Endpoint, Replica
 
 Name = tuple[str, ...]
 """(endpoint,) or (`_pool`, pool): what one origin owns."""

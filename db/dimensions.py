@@ -56,17 +56,18 @@ class Dimensions:
     def __init__(self, max_salts: int) -> None:
         self._max_salts = max_salts
         self._lock = threading.Lock()
-        self._known: dict[str, dict[tuple[str, ...], int]] | None = None
+        self._known: dict[str, dict[tuple[str, ...], int]] = {}
+        self._is_loaded = False
 
     def forget(self) -> None:
         """Read everything anew: another process has pruned what is remembered here."""
-        self._known = None
+        self._is_loaded = False
 
     def prepare(self, database: Database, needs: Needs) -> None:
         """Make sure that these have ids."""
         with self._lock:
-            if self._known is None:
-                self._known = _load(database)
+            if not self._is_loaded:
+                self._known, self._is_loaded = _load(database), True
             known = self._known
             wanted: list[tuple[Table, Collection[tuple[str, ...]]]] = [
                 (series, needs.series - known[series.name].keys()),
@@ -92,11 +93,9 @@ class Dimensions:
         return self._id(layouts, (layout_text(bounds),))
 
     def salt_id(self, key: SaltKey) -> int:
-        assert self._known is not None
         return self._known[salts.name].get(key) or self._id(salts, key._replace(salt=OTHER_SALTS))
 
     def _id(self, table: Table, key: tuple[str, ...]) -> int:
-        assert self._known is not None, "prepare() comes first"
         return self._known[table.name][key]
 
     def _bounded(self, wanted: Iterable[SaltKey], known: Collection[tuple[str, ...]]) -> set[tuple[str, ...]]:

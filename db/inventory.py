@@ -8,9 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, select
 
 from db.codec import load
-from db.records import POOL
 from db.schema import endpoints, replicas, targets
-from tierdeck.fleet import Endpoint, Replica, ReplicaKey, Role, Target
+from tierdeck.fleet import POOL, Endpoint, Replica, ReplicaKey, Role, Target
 
 
 @dataclass(frozen=True, slots=True)

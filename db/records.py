@@ -9,8 +9,6 @@ from tierdeck.fleet import ReplicaKey
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note
 
-POOL = "_pool"
-"""The endpoint under which pools are kept: `ReplicaKey(cluster, POOL, name of the pool)`."""
 OTHER_SALTS = "(other)"
 """The salt into which those beyond the limit are folded."""
 

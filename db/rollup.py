@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, text
 
 from db.append import histogram_row
 from db.clauses import BY_BUCKET, ROLLUP, bucket, by_series, limits, rolled_at, scope, within
@@ -30,6 +31,8 @@ from tierdeck.resolution import ROLLUPS, Resolution
 
 _PARTS_PER_SLICE = 4000
 _SIDE_BUCKETS = 400
+_LOCK = 7410214
+"""PostgreSQL's advisory lock for roll-ups."""
 _LEDGERS = {
     one: Upsert(LEDGERS[one], where=incoming(LEDGERS[one]).c.rounds >= LEDGERS[one].c.rounds) for one in ROLLUPS
 }
@@ -55,17 +58,27 @@ class Rollup:
             start_at = before - LATE_SECONDS if before is not None else _first_end(connection, Resolution.RAW, 0.0)
         if start_at is None:
             return
-        self.over(start_at, now)
+        self._over(start_at, now, before)
         with self.database.write() as connection:
             _MARK.run(connection, [(ROLLUP, now)])
 
     def over(self, start_at: float, end_at: float) -> None:
         """All buckets that (start_at, end_at] touches."""
+        self._over(start_at, end_at, None)
+
+    def _over(self, start_at: float, end_at: float, before: float | None) -> None:
+        """
+        Args:
+            before: end of the last call, if this one goes on from it: the open bucket of 10 minutes
+                or an hour is then written anew only when one of the finer buckets has ended since.
+        """
         for finer, resolution in zip((Resolution.RAW, *ROLLUPS), ROLLUPS, strict=False):
             width = resolution.value
             first, last = math.floor(start_at / width) * width, math.ceil(end_at / width) * width
+            is_due = before is None or finer is Resolution.RAW or end_at // finer.value > before // finer.value
+            open_at = math.inf if is_due else end_at // width * width
             for span in self._slices(finer, width, first, last):
-                self._slice(span, resolution)
+                self._slice(span, resolution, open_at)
             self._sides(Span(finer, first, last), resolution)
 
     def _sides(self, span: Span, resolution: Resolution) -> None:
@@ -76,7 +89,7 @@ class Rollup:
         step = _SIDE_BUCKETS * resolution.value
         for at in range(int(span.start_at), int(span.end_at), step):
             some = Span(span.resolution, at, min(span.end_at, at + step))
-            with self.database.write() as connection:
+            with self._write() as connection:
                 roll_up_salts(connection, some, resolution)
                 roll_up_pools(connection, some, resolution)
 
@@ -94,10 +107,10 @@ class Rollup:
             if begin < at:
                 yield Span(finer, begin, at)
 
-    def _slice(self, span: Span, resolution: Resolution) -> None:
-        """Replicas and endpoints of the buckets that have grown."""
+    def _slice(self, span: Span, resolution: Resolution, open_at: float) -> None:
+        """Replicas and endpoints of the buckets that have grown; of one that began at `open_at` if it is new."""
         with self.database.read() as connection:
-            grown = _grown(connection, span, resolution)
+            grown = {at for at, is_new in _grown(connection, span, resolution).items() if is_new or at < open_at}
             if not grown:
                 return
             narrow = Span(span.resolution, min(grown), max(grown) + resolution.value)
@@ -110,9 +123,17 @@ class Rollup:
             layouts={ttft.bounds for ttft in ttfts if ttft is not None},
         )
         self.ids.prepare(self.database, needs)
-        with self.database.write() as connection:
+        with self._write() as connection:
             self._write_parts(connection, resolution, parts)
             _ENDPOINTS[resolution].run(connection, [self._endpoint_row(bucket) for bucket in buckets])
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        """One roll-up at a time: two that meet in PostgreSQL would wait for each other's rows."""
+        with self.database.write() as connection:
+            if not self.database.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            yield connection
 
     def _write_parts(self, connection: Connection, resolution: Resolution, parts: Sequence[Part]) -> None:
         ledgers, histograms = [], []
@@ -155,8 +176,8 @@ def _first_end(connection: Connection, resolution: Resolution, after: float) -> 
     return None if found is None else found + resolution.value
 
 
-def _grown(connection: Connection, span: Span, resolution: Resolution) -> set[float]:
-    """Starts of the buckets with more rounds beneath them than their rows say."""
+def _grown(connection: Connection, span: Span, resolution: Resolution) -> dict[float, bool]:
+    """Starts of the buckets with more rounds beneath them than their rows say, and whether they have none."""
     finer, coarse, width = LEDGERS[span.resolution], LEDGERS[resolution], float(resolution.value)
     rounds = func.count() if span.resolution is Resolution.RAW else func.sum(finer.c.rounds)
     beneath = (
@@ -167,4 +188,4 @@ def _grown(connection: Connection, span: Span, resolution: Resolution) -> set[fl
     written = {row[0]: row[1] for row in connection.execute(told)}
     found = connection.execute(beneath, limits(span, width))
     counts = {bucket_start(span, width, row[0]): row[1] for row in found}
-    return {at for at, number in counts.items() if number > written.get(at, 0)}
+    return {at: at not in written for at, number in counts.items() if number > written.get(at, 0)}

@@ -52,7 +52,7 @@ class Store:
         Raises:
             UsageError: not such a URL.
             StoreVersionError: the schema is older (without `migrate`) or newer than this code's.
-            UnreachableError: the server or file does not answer.
+            UnreachableError: the server does not answer, or there is no such file.
         """
         database = Database(parse_url(url))
         try:
@@ -101,6 +101,8 @@ class Store:
 
     def append(self, rounds: Sequence[Round]) -> None:
         """Write rounds, all or none; the same round again replaces itself."""
+        if not rounds:
+            return
         self._twice(lambda: self._append(rounds))
 
     def memories(self, cluster: str) -> dict[ReplicaKey, Mapping[str, object]]:
@@ -165,7 +167,8 @@ class Store:
         l1_high, l2, l2_low, l2_high, lower, miss, transfer, requests, hit_ratio [0, 1], running,
         waiting, kv_usage_ratio [0, 1], replicas, readable, ttft_p50, ttft_p50_low, ttft_p50_high,
         ttft_p95, ttft_p95_low, ttft_p95_high (seconds; where the quantile fell into +Inf: NaN, the
-        last bound, inf). NaN: unknown.
+        last bound, inf). NaN: unknown. The last bucket may still be growing. RAW is summed on the
+        fly, at about 0.2 ms per replica and bucket: for large fleets ask for minutes.
 
         Args:
             total: sum the endpoints to one series (cluster and endpoint are ""): endpoints without

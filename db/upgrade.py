@@ -15,6 +15,7 @@ _VERSION_TABLE = "alembic_version"
 _LOCK = 7410213
 """PostgreSQL's advisory lock for migrations; SQLite's write lock does it there."""
 _UPGRADE = "Run `python -m db upgrade`."
+_MISSING = "`tierdeck up` makes it when it starts; `python -m db upgrade` makes an empty one."
 
 
 def current_revision(connection: Connection) -> str | None:
@@ -33,9 +34,10 @@ def check_version(database: Database, revisions: Sequence[str] = REVISIONS) -> N
 
     Raises:
         StoreVersionError: it is empty, older or newer.
+        UnreachableError: there is none.
     """
     if database.path is not None and not database.path.exists():
-        raise StoreVersionError(f"there is no store at {database.shown} yet", _UPGRADE)
+        raise UnreachableError(f"there is no store at {database.shown} yet", _MISSING)
     with database.read() as connection:
         found = current_revision(connection)
     if found is None:

@@ -78,8 +78,8 @@ def _month(store: Store) -> list[Measure]:
         _seconds(lambda: store.endpoint_series(start_at, end_at, Resolution.HOUR, "east", "chat-3")) for _ in range(9)
     ]
     return [
-        measure("30 days of 50 endpoints by the hour", statistics.median(whole), "s", at_most=1.0),
-        measure("30 days of 50 endpoints by the hour, summed", statistics.median(total), "s", at_most=1.0),
+        measure("30 days of 50 endpoints by the hour", statistics.median(whole), "s", at_most=2.0),
+        measure("30 days of 50 endpoints by the hour, summed", statistics.median(total), "s", at_most=2.0),
         measure("30 days of one endpoint by the hour", statistics.median(one), "s", at_most=0.1),
     ]
 
@@ -109,9 +109,10 @@ def _round(key: ReplicaKey, at: float, dice: random.Random) -> Round:
         buckets[min(max(int(dice.gauss(9.5, 1.5)), 0), len(BOUNDS))] += 1
     ledger = TokenLedger(
         at - 15, at, prompt_tokens=prompt, l0_hits=prompt // 2, external_queries=prompt - prompt // 2,
-        external_hits=prompt // 5, host_hits=0.0, disk_hits=0.0, transfer_tokens=0.0, processed_tokens=prompt, requests=5.0,
-        preemptions=0.0, lookup_tokens=prompt, l1_found=prompt // 3, l2_found=prompt // 9, stores_submitted=4.0,
-        stores_completed=4.0, engine_scrapes=1, stores_in_flight=1.0, cache_at_start=True, cache_at_end=True,
+        external_hits=prompt // 5, host_hits=0.0, disk_hits=0.0, transfer_tokens=0.0, processed_tokens=prompt,
+        requests=5.0, preemptions=0.0, lookup_tokens=prompt, l1_found=prompt // 3, l2_found=prompt // 9,
+        stores_submitted=4.0, stores_completed=4.0, engine_scrapes=1, stores_in_flight=1.0, cache_at_start=True,
+        cache_at_end=True,
     )  # fmt: skip
     counters = {f"counter_{n}": prompt + n for n in range(14)}
     meter = {"start_time": at, "counters": counters, "ttft": [list(BOUNDS), buckets, 1.5]}

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from db import POOL, Store
+from db import Store
 from tests.support.rounds import T0, a_round, endpoint
 from tierdeck.errors import UsageError
-from tierdeck.fleet import FLEET, Endpoint, Replica, ReplicaKey, Role, Target
+from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, Target
 
 
 def pool(name: str = "main") -> Replica:

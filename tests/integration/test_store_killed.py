@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import time
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 
 from sqlalchemy import create_engine, text
 
@@ -15,30 +15,32 @@ from tests.support.rounds import T0, a_round, key
 from tests.support.stores import Postgres, Sqlite
 
 ROUNDS = 20
-KILLS = 3
+KILLS = 5
 
 
-def write_for_ever(url: str) -> None:
+def write_for_ever(url: str, begun: Connection) -> None:
     """Batches of rounds of many replicas at one moment, moment after moment; says when it has begun."""
     with Store.open(url) as store:
         at = max(T0, store.last_at() or T0)
         while True:
             at += 15
             store.append([a_round(at, key(f"r{number}")) for number in range(ROUNDS)])
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            begun.send(at)
 
 
 def test_a_killed_writer_leaves_only_whole_rounds(stores: Sqlite | Postgres) -> None:
     url = stores.migrated()
     for number in range(KILLS):
-        script = f"from {__name__} import write_for_ever; write_for_ever({url!r})"
-        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(0.05 + 0.013 * number)
+        mine, theirs = Pipe(duplex=False)
+        process = get_context("fork").Process(target=write_for_ever, args=(url, theirs))
+        process.start()
+        theirs.close()
+        mine.recv()
+        time.sleep(0.02 + 0.013 * number)
         process.kill()
-        process.communicate()
+        process.join()
+        mine.close()
+    time.sleep(0.2)  # a server may still be committing what it was told to
     with Store.open(url) as store:
         last_at = store.last_at()
         assert last_at is not None

@@ -24,7 +24,7 @@ NUMBERS = count(1)
 APART_SECONDS = 30 * 3600
 LIMITS = WarmingLimits()
 # one store serves all examples, each in a cluster of its own
-EXAMPLES = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def merged(rounds: Sequence[Round]) -> ReplicaAccount:

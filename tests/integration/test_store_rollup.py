@@ -72,7 +72,7 @@ def test_rolling_up_step_by_step_gives_the_same_as_at_once(store: Store) -> None
         store.append([one])
         if one.at % 240 == 0:
             store.rollup(one.at + 1, LIMITS)
-    store.rollup(rounds[-1].at, LIMITS)
+    store.rollup_range(rounds[-1].at - 1, rounds[-1].at, LIMITS)
     for resolution in ROLLUPS:
         frame = store.endpoint_series(T0 - 3600, T0 + 7200, resolution)
         width = resolution.value
@@ -92,7 +92,20 @@ def test_late_rows_are_picked_up_for_ten_minutes(store: Store) -> None:
     store.append([a_round(T0 + 45)])
     store.rollup(T0 + 615, LIMITS)
     assert minutes(store)["prompt_tokens"].tolist() == [3000.0]
-    assert store.endpoint_series(T0, T0 + 60, Resolution.HOUR)["prompt_tokens"].tolist() == [3000.0]
+    assert store.endpoint_series(T0, T0 + 60, Resolution.TEN_MINUTES)["prompt_tokens"].tolist() == [3000.0]
+
+
+def test_an_open_hour_is_written_anew_when_ten_minutes_have_ended(store: Store) -> None:
+    def hour() -> list[float]:
+        return store.endpoint_series(T0, T0 + 60, Resolution.HOUR)["prompt_tokens"].tolist()
+
+    store.append([a_round(T0 + 15)])
+    store.rollup(T0 + 30, LIMITS)
+    store.append([a_round(T0 + 45)])
+    store.rollup(T0 + 60, LIMITS)
+    assert hour() == [1000.0]
+    store.rollup(T0 + 600, LIMITS)
+    assert hour() == [2000.0]
 
 
 def test_a_back_fill_is_rolled_up_on_request(store: Store) -> None:

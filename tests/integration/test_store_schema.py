@@ -39,13 +39,19 @@ def test_the_revisions_are_those_of_the_folder() -> None:
 
 
 def test_an_empty_store_is_refused_with_the_command_to_run(stores: Stores) -> None:
-    with pytest.raises(StoreVersionError) as caught:
+    with pytest.raises((StoreVersionError, UnreachableError)) as caught:
         Store.open(stores.empty())
     assert "python -m db upgrade" in caught.value.line()
 
 
+def test_a_file_without_a_schema_is_an_empty_store(tmp_path: Path) -> None:
+    (tmp_path / "deck.db").touch()
+    with pytest.raises(StoreVersionError, match="is empty"):
+        Store.open(f"sqlite:///{tmp_path / 'deck.db'}")
+
+
 def test_refusing_a_missing_file_does_not_make_it(tmp_path: Path) -> None:
-    with pytest.raises(StoreVersionError):
+    with pytest.raises(UnreachableError, match="no store at"):
         Store.open(f"sqlite:///{tmp_path / 'none.db'}")
     assert list(tmp_path.iterdir()) == []
 
@@ -72,7 +78,7 @@ def test_a_newer_store_is_never_touched(stores: Stores, migrate: bool) -> None:
 
 def test_two_processes_may_migrate_at_the_same_time(stores: Stores) -> None:
     url = stores.empty()
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     processes = [context.Process(target=_migrate, args=(url,)) for _ in range(2)]
     for process in processes:
         process.start()

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from db import OTHER_SALTS, POOL, PoolNow, Store
+from db import OTHER_SALTS, PoolNow, Store
 from tests.support.rounds import T0, a_round, endpoint, histogram, key
 from tests.support.stores import Postgres, Sqlite
 from tierdeck.account import Answer, PoolAccount, WarmingLimits
-from tierdeck.fleet import FLEET, ReplicaKey
+from tierdeck.fleet import FLEET, POOL, ReplicaKey
 from tierdeck.ledger import TokenLedger
 from tierdeck.resolution import ROLLUPS, Resolution
 from tierdeck.rounds import Round, SaltCounts
