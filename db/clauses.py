@@ -25,6 +25,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from db.schema import series, watermarks
 from db.spans import Span
+from tierdeck.fleet import POOL
 
 ROLLUP = "rollup"
 """Name of the watermark: the `now` of the last roll-up."""
