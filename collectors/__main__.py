@@ -42,7 +42,12 @@ async def _collect(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if settings.metrics_port:
-        start_http_server(settings.metrics_port, settings.metrics_address)
+        try:
+            start_http_server(settings.metrics_port, settings.metrics_address)
+        except OSError as error:
+            where = f"{settings.metrics_address}:{settings.metrics_port}"
+            hint = "Set TIERDECK_METRICS_ADDRESS and TIERDECK_METRICS_PORT."
+            raise UsageError(f"can't serve metrics on {where}: {error.strerror}", hint) from error
     with Store.open(settings.store_url, migrate=True, max_cache_salts=settings.max_cache_salts) as store:
         log.info("collectors_started", cluster=settings.cluster, interval_seconds=settings.scrape_interval_seconds)
         await Collector(settings, store, version("tierdeck")).run(stop)
@@ -61,7 +66,8 @@ def explain(
 
     def act() -> None:
         document = explain_snapshot(read_snapshot(folder), load_settings().warming)
-        print(json.dumps(document, indent=2) if as_json else explanation(document))
+        text = json.dumps(document, indent=2) if as_json else explanation(document)
+        print(text.encode("utf-8", errors="backslashreplace").decode("utf-8"))
 
     _guard(act)
 
@@ -78,14 +84,16 @@ def snapshot(
     from db import Store
 
     def act() -> None:
-        settings = load_settings()
+        settings, seconds = load_settings(), parse_duration(every)
+        if seconds < 1:
+            raise UsageError("--every can't be below one second", "A moment's folder is named by whole seconds.")
         with Store.open(settings.store_url) as store:
             found = [known for known in store.endpoints() if endpoint in ("", known.name)]
             pools = store.pools()
         if not found:
             what = f"there is no endpoint {endpoint!r}" if endpoint else "no endpoint is known"
             raise UsageError(what, "`tierdeck endpoints` lists them; docs/config.md says how to add one.")
-        job = save_bundle(folder, found, pools, settings, parse_duration(every), _tell)
+        job = save_bundle(folder, found, pools, settings, seconds, _tell)
         for home in asyncio.run(job):
             print(f"saved {home}: tierdeck explain {home}")
 

@@ -45,6 +45,7 @@ CACHE_COUNTS = {
     Reading.STORES_SUBMITTED: "stores_submitted",
     Reading.STORES_COMPLETED: "stores_completed",
 }
+_TIERS = (Reading.PROMPT_TOKENS, Reading.L0_HITS, Reading.EXTERNAL_HITS)
 _CACHES = (SourceKind.LMCACHE_MP, SourceKind.LMCACHE)
 
 
@@ -90,6 +91,8 @@ class ReplicaAccountant:
         self._at: float | None = kept.get("at")
         self._since: float | None = kept.get("since", watched_since)
         self._cache_ok: bool | None = kept.get("cache_ok")
+        self._exports: set[str] = set(kept.get("exports", ()))
+        self._last: dict[str, TargetReading] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
         self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
         meters = kept.get("meters", {})
@@ -103,6 +106,7 @@ class ReplicaAccountant:
             "at": self._at,
             "since": self._since if self._since != float("inf") else None,
             "cache_ok": self._cache_ok,
+            "exports": sorted(self._exports),
             "early_gaps": dict(self._early_gaps),
             "unattributed": dict(self._unattributed),
             "meters": {name: meter.memory() for name, meter in self._meters.items()},
@@ -113,11 +117,11 @@ class ReplicaAccountant:
         if self._since is None:
             self._since = at
         readings = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
+        usable = {name: reading for name, reading in readings.items() if self._usable(name, reading)}
         increases = {
             # at the first round nothing was watched before: whatever runs then is a baseline
             name: self._meters[name].feed(reading, self._since if self._at is not None else None)
-            for name, reading in readings.items()
-            if reading.recognised and name in self._meters
+            for name, reading in usable.items()
         }
         row = _Row({"started_at": at if self._at is None else min(self._at, at), "ended_at": at})
         missed = self._missed_rounds(at)
@@ -131,6 +135,7 @@ class ReplicaAccountant:
             row.fields["prompt_tokens_since_restart"] = row.fields.get("prompt_tokens")
             row.fields["requests_since_restart"] = row.fields.get("requests")
         self._at = at
+        self._last |= {name: reading for name, reading in readings.items() if reading.recognised}
         notes: set[Note] = set()
         for name, reading in readings.items():
             notes |= reading_notes(name, reading, self._replica)
@@ -142,11 +147,21 @@ class ReplicaAccountant:
             scrapes=tuple(answer.scrape for answer in answers.values()),
             model=next((readings[name].model for name in self._engines if name in readings), ""),
             ttft=self._ttft(increases),
-            gauges=replica_gauges(readings),
+            gauges=replica_gauges(self._last),
             salts=self._salts(increases),
-            pool=pool_account(self._replica, readings),
+            pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
             memory=self.memory(),
         )
+
+    def _usable(self, name: str, reading: TargetReading) -> bool:
+        """Its counts can be taken. One that lacks a tier's counter it had before would make a wrong share.
+
+        The next scrape that has them all covers the time between.
+        """
+        if not reading.recognised or name not in self._meters:
+            return False
+        gone = {key for key in self._meters[name].misses(reading) if key in _TIERS}
+        return not (gone - {key.reading for key in reading.counters})
 
     def _missed_rounds(self, at: float) -> int:
         """Rounds that nobody made, since the collector was away."""
@@ -160,10 +175,13 @@ class ReplicaAccountant:
             self._gap(name, "engine_gaps", row)
             return
         self._end_gap(name, increase, "engine_gaps", row)
+        if increase.incomplete:
+            row.add("engine_gaps", 1)
         row.add("restarts", int(increase.restarted))
         row.add("counter_resets", int(increase.reset))
         if increase.restarted or increase.reset:
             self._unattributed.pop(name, None)
+            self._exports.discard(name)
         if increase.first and not increase.covers_start:
             return
         row.add("engine_scrapes", 1)
@@ -184,10 +202,12 @@ class ReplicaAccountant:
         They are settled when the counters appear later in the same process.
         """
         version = parse_version(self._replica.version("vllm"))
-        exports = ALWAYS_EXPORTS_EXTERNAL in reading.flags or (version is not None and version >= EXTERNAL_SINCE)
+        if ALWAYS_EXPORTS_EXTERNAL in reading.flags or (version is not None and version >= EXTERNAL_SINCE):
+            self._exports.add(name)
         if Reading.EXTERNAL_HITS in counts:
             row.add("unattributed_tokens", -self._unattributed.pop(name, 0.0))
-        elif exports and not self._meters[name].knows(Reading.EXTERNAL_HITS):
+        elif name in self._exports and not self._meters[name].knows(Reading.EXTERNAL_HITS):
+            row.add("unattributed_tokens", -self._unattributed.pop(name, 0.0))
             counts[Reading.EXTERNAL_HITS] = 0.0
             counts.setdefault(Reading.EXTERNAL_QUERIES, 0.0)
         else:
@@ -209,14 +229,15 @@ class ReplicaAccountant:
                 continue
             if name in self._caches:
                 self._end_gap(name, increase, "cache_gaps", row)
-            if increase.first and row.fields["cache_at_start"] is None and self._at is not None:
-                row.fields["cache_at_start"] = increase.covers_start
             for reading_name, field in CACHE_COUNTS.items():
                 row.add(field, increase.counts.get(reading_name))
             ratios = increase.histograms.get(Reading.REQUEST_HIT_RATIO)
             if ratios is not None:
                 row.add("request_ratio_sum", ratios.sum)
                 row.add("request_ratio_count", ratios.count)
+        first = [increases[name] for name in names if name in increases and increases[name].first]
+        if first and self._cache_ok is None and self._at is not None:
+            row.fields["cache_at_start"] = all(increase.covers_start for increase in first)
         ok = bool(names) and all(name in increases for name in names)
         row.fields["cache_at_end"] = ok
         if ok or self._cache_ok is not None:
@@ -226,11 +247,14 @@ class ReplicaAccountant:
         )
 
     def _transfer(self, row: _Row) -> None:
-        """On a decode replica all that vLLM does not attribute to host or disk came from prefill replicas."""
+        """On a decode replica all that vLLM does not attribute to host or disk came from prefill replicas.
+
+        Of one interval it may be negative, since the counters move at slightly different moments.
+        """
         external = row.fields.get("external_hits")
         if self._replica.role is Role.CONSUMER and external is not None:
             own = row.fields.get("host_hits", 0.0) + row.fields.get("disk_hits", 0.0)
-            row.fields["transfer_tokens"] = max(0.0, external - own)
+            row.fields["transfer_tokens"] = external - own
 
     def _gap(self, name: str, field: str, row: _Row) -> None:
         """A missing scrape; before the first one nobody knows yet whether there was a process to miss."""

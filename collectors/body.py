@@ -9,7 +9,10 @@ _EXCERPT = 80
 
 
 def interpret(source: Source, text: str) -> tuple[TargetReading | None, str]:
-    """Readings of a body, and why it can't be used; the reason is empty when it can."""
+    """Readings of a body, and why it can't be used; the reason is empty when it can.
+
+    With a reason there may still be a reading, not recognised, that tells what was found instead.
+    """
     if not text.strip():
         return None, "empty body"
     reading = source.read(text)
@@ -21,8 +24,8 @@ def interpret(source: Source, text: str) -> tuple[TargetReading | None, str]:
     if reading is None and start.lower().startswith("error"):
         return None, f"an error instead of metrics: {_one_line(start)}"
     if source.kind is SourceKind.VLLM:
-        return None, "answered without vLLM series"
-    return None, f"answered without {source.kind} series"
+        return reading, "answered without vLLM series"
+    return reading, f"answered without {source.kind} series"
 
 
 def is_cut(text: str) -> bool:

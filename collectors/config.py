@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Self
+from urllib.parse import SplitResult, urlsplit
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -15,6 +16,7 @@ from collectors.sources import BY_KIND
 from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, Target, source_kind
 from tierdeck.routing import RoutingStrategy
+from tierdeck.units import format_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,27 @@ class Inventory:
     pools: tuple[Replica, ...] = ()
 
 
+_LARGEST = 4 * 2**20
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is given twice, where plain YAML would silently take the last."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+    twice = [key for key in keys if keys.count(key) > 1]
+    if twice:
+        raise yaml.constructor.ConstructorError(problem=f"{twice[0]} is given twice", problem_mark=node.start_mark)
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
 def _check_name(name: str) -> str:
-    if not name or name.startswith("_") or "/" in name:
-        raise ValueError("a name can't be empty, begin with _ or hold /")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}", name):
+        raise ValueError("a name begins with a letter or digit, goes on with those or any of . _ : @ -, 128 at most")
     return name
 
 
@@ -36,14 +56,24 @@ def _check_targets(targets: dict[str, str]) -> dict[str, str]:
     complete = {}
     for name, url in targets.items():
         try:
-            source = BY_KIND[source_kind(name)]
+            source = BY_KIND[source_kind(_check_name(name))]
         except ValueError:
             raise ValueError(f"{name} is no kind of target; known: {', '.join(BY_KIND)}") from None
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = _parts(url)
+        if parts is None:
             raise ValueError(f"{name}: {url!r} is not an http address such as http://10.0.0.7:8000")
         complete[name] = url if parts.path.strip("/") else url.rstrip("/") + source.path
     return complete
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a usable http address, else None."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if usable and not re.search(r"\s", url) else None
 
 
 Name = Annotated[str, AfterValidator(_check_name)]
@@ -104,11 +134,13 @@ def read_config(path: Path, cluster: str) -> Inventory:
         UsageError: it is missing or broken; one line that names the key.
     """
     try:
-        document = yaml.safe_load(path.read_text("utf-8"))
+        if path.stat().st_size > _LARGEST:
+            raise UsageError(f"{path}: larger than {format_size(_LARGEST)}")
+        document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  # a SafeLoader
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Give the file with --config or TIERDECK_CONFIG_FILE.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(document, Mapping):
         raise UsageError(f"{path}: endpoints: missing", "docs/config.md shows a whole file.")
     try:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from collectors.accountant import Answered, ReplicaAccountant
 from collectors.body import complete, interpret
+from collectors.pool import CURVINE, pool_account
 from collectors.snapshot import Snapshot
 from collectors.sources import BY_KIND
 from tierdeck.account import Answer, Gauges, PoolAccount, ReplicaAccount, WarmingLimits
-from tierdeck.fleet import FLEET, Target
+from tierdeck.fleet import FLEET, Target, source_kind
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import merge
 from tierdeck.report import fleet_document
@@ -27,7 +28,7 @@ def explain(snapshot: Snapshot, limits: WarmingLimits) -> dict[str, object]:
         accounts,
         limits,
         shared=fleet if fleet is not None and fleet.has_cache else None,
-        pool=_pool([parts for _, parts in sorted(rounds.items(), key=lambda item: item[0] != FLEET)]),
+        pool=_pool(snapshot),
         own_notes=tuple(fleet.notes) if fleet is not None else (),
     )
 
@@ -63,14 +64,23 @@ def _answer(target: Target, at: float, body: str | None) -> Answered:
     return Answered(Scrape(target, at, answered=True, reason=reason, body_bytes=len(body)), reading)
 
 
-def _pool(replicas: list[list[Round]]) -> PoolAccount | None:
-    """The last figures that anybody told, those of sources that belong to no replica first."""
-    for rounds in replicas:
-        told = [part.pool for part in rounds if part.pool is not None]
-        known = [pool for pool in told if pool.capacity_bytes is not None]
-        if known:
-            last = told[-1]
-            return last if last is known[-1] else replace(known[-1], reason=f"{last.reason} at the last moment")
-        if told:
-            return told[-1]
-    return None
+def _pool(snapshot: Snapshot) -> PoolAccount | None:
+    """The last figures that anybody told; Curvine targets of all replicas are one pool's."""
+    names = {
+        f"{name}/{target.name}": target.kind for name in snapshot.bodies for target in snapshot.replica(name).targets
+    }
+    last: PoolAccount | None = None
+    for seconds in snapshot.moments:
+        readings = {}
+        for name, moments in snapshot.bodies.items():
+            for target, body in moments.get(seconds, {}).items():
+                source = BY_KIND[source_kind(target)]
+                reading = interpret(source, complete(body))[0] if source.kind in CURVINE else None
+                if reading is not None and reading.recognised:
+                    readings[f"{name}/{target}"] = reading
+        told = pool_account(names, readings)
+        if told is None or told.capacity_bytes is not None or last is None or last.capacity_bytes is None:
+            last = told
+        else:
+            last = replace(last, reason=f"{told.reason} at the last moment")
+    return last

@@ -17,7 +17,8 @@ _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _ESCAPE = re.compile(r"\\(.)")
 _MAX_LINE = 64 * 1024
-_MAX_KNOWN = 200_000
+_MAX_REMEMBERED = 4 * 1024
+_MAX_KNOWN = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,9 @@ class Parser(Generic[Slot]):
             return None
         series, value, rest = sample
         identity = (series.name, frozenset(series.labels.items()))
+        if len(line) > _MAX_REMEMBERED:
+            slot = self._compile(series)
+            return None if slot is None else Entry(series, slot), value
         if identity not in self._entries:
             if len(self._known) >= _MAX_KNOWN or len(self._entries) >= _MAX_KNOWN:
                 self._known.clear()
@@ -111,7 +115,7 @@ class Parser(Generic[Slot]):
             self._entries[identity] = None if slot is None else Entry(series, slot)
         entry = self._entries[identity]
         key, _, number = line.rpartition(" ")
-        if rest == number:
+        if rest == number and len(key) <= _MAX_REMEMBERED:
             self._known[key] = entry
         return entry, value
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from collectors.exposition import Parser, Series
 from collectors.source import Cumulative, Family, Key, Kind, TargetReading
 from tierdeck.readings import Reading
+
+_LARGEST = 1e18
+"""No token count, byte size or instant is larger; a value beyond it is garbage."""
 
 START = Family(Reading.START_TIME, Kind.GAUGE, ("process_start_time_seconds",))
 
@@ -84,7 +87,7 @@ class FamilyReader:
             labels = entry.series.labels
             if self._router_label and self._router_label in labels:
                 reading.router_series += 1
-            elif math.isfinite(value):
+            elif abs(value) <= _LARGEST:  # neither NaN nor infinite, nor so large that sums would be
                 for slot in entry.slot:
                     self._file(found.setdefault((slot.family, slot.spelling), _Found()), slot, value, entry.series)
                 reading.model = reading.model or labels.get("model_name", "")
@@ -101,9 +104,16 @@ class FamilyReader:
             if family.unless and all(labels.get(name) == value for name, value in family.unless.items()):
                 continue
             key = Key(family.reading, labels.get(self._engine_label, ""), labels.get(family.by, ""))
+            if family.kind in (Kind.COUNTER, Kind.HISTOGRAM):
+                key = replace(key, series=self._other_labels(labels, family.by))
             bound = _bound(labels) if series.name.endswith("_bucket") else None
             slots.append(_Slot(number, rank, key, bound))
         return tuple(slots) or None
+
+    def _other_labels(self, labels: Mapping[str, str], by: str) -> str:
+        known = ("le", self._engine_label, by)
+        kept = [name for name in sorted(labels) if name not in known and not name.startswith("otel_scope")]
+        return ",".join(labels[name] for name in kept)
 
     def _file(self, into: _Found, slot: _Slot, value: float, series: Series) -> None:
         kind = self.families[slot.family].kind

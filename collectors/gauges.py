@@ -18,14 +18,20 @@ EXTERNAL_QUERIES_CHANGED = (0, 11, 1)
 """Up to this vLLM `external_prefix_cache_queries` counts all of a request's tokens (its scheduler, read)."""
 
 
+_ENGINE_OWN = (Reading.KV_USAGE, Reading.PROMPT_TOKENS)
+
+
 def replica_gauges(readings: Mapping[str, TargetReading]) -> Gauges:
     """Sums over engines and targets; KV usage weighted by capacity."""
     engines = [reading for name, reading in readings.items() if source_kind(name) is SourceKind.VLLM]
     usages: list[tuple[float | None, float | None]] = []
     for reading in engines:
-        for key, usage in reading.gauges.items():
-            if key.reading is Reading.KV_USAGE:
-                usages.append((usage, reading.gauges.get(Key(Reading.KV_CAPACITY_TOKENS, key.engine))))
+        whole = reading.gauges.get(Key(Reading.KV_CAPACITY_TOKENS))  # older engines don't say whose it is
+        for engine in sorted(
+            {key.engine for key in (*reading.gauges, *reading.counters) if key.reading in _ENGINE_OWN}
+        ):
+            capacity = reading.gauges.get(Key(Reading.KV_CAPACITY_TOKENS, engine), whole)
+            usages.append((reading.gauges.get(Key(Reading.KV_USAGE, engine)), capacity))
     capacities = [capacity for _, capacity in usages]
     used, capacity = _l1(readings)
     return Gauges(
@@ -36,6 +42,9 @@ def replica_gauges(readings: Mapping[str, TargetReading]) -> Gauges:
         l1_used_bytes=used,
         l1_capacity_bytes=capacity,
     )
+
+
+_LEAST_USAGE = 1e-6
 
 
 def _l1(readings: Mapping[str, TargetReading]) -> tuple[float | None, float | None]:
@@ -49,7 +58,7 @@ def _l1(readings: Mapping[str, TargetReading]) -> tuple[float | None, float | No
             if key.reading is Reading.L1_USED:
                 used += value
                 usage = reading.gauges.get(Key(Reading.L1_USAGE, key.engine, key.part), 0.0)
-                capacity += value / usage if usage > 0 else math.nan
+                capacity += value / usage if usage > _LEAST_USAGE else math.nan
     return used, None if math.isnan(capacity) else round(capacity)
 
 
@@ -68,9 +77,9 @@ def stores_in_flight(caches: Iterable[TargetReading], submitted_chunks: float) -
     """
     total = None
     for reading in caches:
-        requests = reading.counters.get(Key(Reading.STORE_REQUESTS_SUBMITTED), 0.0)
-        open_requests = max(0.0, requests - reading.counters.get(Key(Reading.STORE_REQUESTS_COMPLETED), 0.0))
-        chunks = reading.counters.get(Key(Reading.STORES_SUBMITTED), 0.0)
+        requests = reading.counter(Reading.STORE_REQUESTS_SUBMITTED)
+        open_requests = max(0.0, requests - reading.counter(Reading.STORE_REQUESTS_COMPLETED))
+        chunks = reading.counter(Reading.STORES_SUBMITTED)
         held = math.ceil(_HEADROOM * open_requests * chunks / requests) if requests else 0.0
         total = (total or 0.0) + min(held, submitted_chunks)
     return total

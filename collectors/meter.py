@@ -23,6 +23,7 @@ class Increase:
 
     Attributes:
         parts: counts of families that keep a label apart, by (reading, label value).
+        incomplete: a series that this process had is missing; its next appearance counts the time between.
         restarted: another process answered than before.
         reset: counters fell though the process is the same.
         first: the first scrape that this meter ever saw; it gives increases only if the process is new.
@@ -32,6 +33,7 @@ class Increase:
     counts: dict[Reading, float] = field(default_factory=dict)
     parts: dict[tuple[Reading, str], float] = field(default_factory=dict)
     histograms: dict[Reading, Histogram] = field(default_factory=dict)
+    incomplete: bool = False
     restarted: bool = False
     reset: bool = False
     first: bool = False
@@ -78,6 +80,12 @@ class Meter:
         """The reading has been seen in the present process."""
         return any(key.reading is reading for key in self._counters)
 
+    def misses(self, reading: TargetReading) -> frozenset[Reading]:
+        """Readings that this process had, of which a series is missing now; empty after a restart."""
+        if None not in (self._start, reading.start_time) and self._start != reading.start_time:
+            return frozenset()
+        return frozenset({key.reading for key in self._counters if key not in reading.counters})
+
     def feed(self, reading: TargetReading, watched_since: float | None = None) -> Increase:
         """Account one successful scrape.
 
@@ -85,7 +93,7 @@ class Meter:
             watched_since: epoch seconds from when on this target is watched: a process that started
                 later is counted from 0 at its first scrape.
         """
-        increase = Increase(first=not self._met)
+        increase = Increase(first=not self._met, incomplete=bool(self.misses(reading)))
         from_zero = self._met
         if self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time:
             increase.restarted = True
@@ -130,14 +138,15 @@ class Meter:
                 continue
             delta = value - (before or 0.0)
             if key.reading in self._largest:
-                largest.setdefault((key.reading, key.part), {})[key.engine] = delta
+                by_engine = largest.setdefault((key.reading, key.part), {})
+                by_engine[key.engine] = by_engine.get(key.engine, 0.0) + delta
                 continue
             increase.counts[key.reading] = increase.counts.get(key.reading, 0.0) + delta
             if key.part:
                 part = (key.reading, key.part)
                 increase.parts[part] = increase.parts.get(part, 0.0) + delta
-        for (name, _), by_engine in largest.items():
-            increase.counts[name] = increase.counts.get(name, 0.0) + max(by_engine.values())
+        for (name, _), engines in largest.items():
+            increase.counts[name] = increase.counts.get(name, 0.0) + max(engines.values())
 
     def _observe(self, reading: TargetReading, increase: Increase, *, from_zero: bool) -> None:
         for key, seen in reading.histograms.items():
@@ -165,9 +174,9 @@ def _difference(before: Cumulative, after: Cumulative) -> Histogram:
 
 
 def _text(key: Key) -> str:
-    return _SEPARATOR.join(key_part for key_part in (key.reading, key.engine, key.part))
+    return _SEPARATOR.join((key.reading, key.engine, key.part, key.series))
 
 
 def _key(text: str) -> Key:
-    reading, engine, part = text.split(_SEPARATOR)
-    return Key(Reading(reading), engine, part)
+    reading, engine, part, series = text.split(_SEPARATOR)
+    return Key(Reading(reading), engine, part, series)

@@ -6,22 +6,27 @@ from collections.abc import Iterable, Mapping
 
 from collectors.source import TargetReading
 from tierdeck.account import PoolAccount
-from tierdeck.fleet import Replica, SourceKind
+from tierdeck.fleet import SourceKind
 from tierdeck.readings import Reading
 
 _MASTERS = (SourceKind.CURVINE_MASTER, SourceKind.CURVINE_MASTER_API)
 
-_CURVINE = (*_MASTERS, SourceKind.CURVINE_WORKER, SourceKind.CURVINE_FUSE)
+CURVINE = (*_MASTERS, SourceKind.CURVINE_WORKER, SourceKind.CURVINE_FUSE)
 
 
-def pool_account(replica: Replica, readings: Mapping[str, TargetReading]) -> PoolAccount | None:
-    """None where no Curvine target is configured; figures are None, with a reason, where none answered.
+def pool_account(kinds: Mapping[str, SourceKind], readings: Mapping[str, TargetReading]) -> PoolAccount | None:
+    """One pool from the Curvine targets among these.
+
+    Args:
+        kinds: kind of each target by name.
+        readings: of those that answered.
+
+    None where no Curvine target is configured; figures are None, with a reason, where none answered.
 
     The masters' word counts first: standby masters answer with zeros, so the one that knows most
     workers is taken. Without a master the workers' sums stand in.
     """
-    kinds = {target.name: target.kind for target in replica.targets}
-    if not any(kind in _CURVINE for kind in kinds.values()):
+    if not any(kind in CURVINE for kind in kinds.values()):
         return None
     for kind in _MASTERS:
         masters = [reading for name, reading in readings.items() if kinds.get(name) is kind]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, Replica, ReplicaKey, Role, Target, source_kind
+from tierdeck.units import format_size
 
 _LARGEST = 64 * 2**20
 _SHAPE = "Its shape is DIR/<replica>/<seconds>/<source>.txt (docs/cli.md)."
@@ -59,12 +61,12 @@ def read_snapshot(folder: Path) -> Snapshot:
     for replica in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
         bodies[replica.name] = {}
         for moment in sorted(path for path in replica.iterdir() if path.is_dir()):
-            try:
-                seconds = int(moment.name)
-            except ValueError as error:
-                raise UsageError(
-                    f"{replica.name}/{moment.name}: the folder's name must be whole seconds", _SHAPE
-                ) from error
+            where = f"{replica.name}/{moment.name}"
+            if not re.fullmatch(r"-?\d{1,15}", moment.name, re.ASCII):
+                raise UsageError(f"{where}: the folder's name must be whole seconds", _SHAPE)
+            seconds = int(moment.name)
+            if seconds in bodies[replica.name]:
+                raise UsageError(f"{where}: a second folder for the same moment", _SHAPE)
             bodies[replica.name][seconds] = _read_moment(moment)
     moments = tuple(sorted({seconds for replica in bodies.values() for seconds in replica}))
     if len(moments) < 2:
@@ -83,9 +85,26 @@ def _read_moment(folder: Path) -> dict[str, str]:
             source_kind(name)
         except ValueError as error:
             raise UsageError(f"{path.parent.parent.name}/{folder.name}/{path.name}: no such source", _SHAPE) from error
-        with path.open("rb") as file:
-            bodies[name] = file.read(_LARGEST).decode("utf-8", errors="replace")
+        bodies[name] = _read_text(path)
     return bodies
+
+
+def _read_text(path: Path) -> str:
+    """A regular file's text; what is too large is read as a body that was not whole.
+
+    Raises:
+        UsageError: it can't be read, or is no regular file.
+    """
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path} is not a regular file", _SHAPE)
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from error
+    if len(data) > _LARGEST:
+        raise UsageError(f"{path} is larger than {format_size(_LARGEST)}", _SHAPE)
+    return data.decode("utf-8", errors="replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +121,29 @@ def _read_facts(path: Path) -> _Facts:
     if not path.exists():
         return _Facts()
     try:
-        document = json.loads(path.read_text("utf-8"))
-        first = document.get("first_moment")
-        kv_bytes = document.get("kv_bytes_per_token")
+        document = json.loads(_read_text(path))
+        if not isinstance(document, dict):
+            raise UsageError("fleet.json must hold one JSON object", "Its keys are in docs/cli.md.")
+        first, kv_bytes = _epoch(document, "first_moment"), _epoch(document, "kv_bytes_per_token")
         return _Facts(
-            first_moment=None if first is None else float(first),
-            kv_bytes_per_token=None if kv_bytes is None else float(kv_bytes),
+            first_moment=first,
+            kv_bytes_per_token=kv_bytes,
             roles={str(name): Role(role) for name, role in (document.get("roles") or {}).items()},
             versions={
                 str(name): {str(component): str(version) for component, version in versions.items()}
                 for name, versions in (document.get("versions") or {}).items()
             },
         )
-    except (ValueError, TypeError, AttributeError) as error:
-        raise UsageError(f"fleet.json can't be used: {error}", "Its keys are in docs/cli.md.") from error
+    except (ValueError, TypeError, AttributeError, RecursionError, ArithmeticError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UsageError(f"fleet.json can't be used: {reason}", "Its keys are in docs/cli.md.") from error
+
+
+def _epoch(document: dict[str, object], key: str) -> float | None:
+    """A finite number, or None where the key is missing."""
+    value = document.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
+        raise ValueError(f"{key} must be a number")
+    return float(value)

@@ -50,11 +50,19 @@ class Family:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """Which of a target's series a number belongs to: its reading, engine, and `Family.by` value."""
+    """Which of a target's series a number belongs to.
+
+    Attributes:
+        engine: value of the label that tells engines apart.
+        part: value of `Family.by`.
+        series: the values of all other labels; counters and histograms are told apart by it, so that
+            a series that is missing once is a gap and not a fall of the others' sum.
+    """
 
     reading: Reading
     engine: str = ""
     part: str = ""
+    series: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,10 @@ class TargetReading:
     router_series: int = 0
     unreadable: int = 0
     duplicates: int = 0
+
+    def counter(self, reading: Reading) -> float:
+        """Sum of a counter over its series; 0 where none is exported."""
+        return sum(value for key, value in self.counters.items() if key.reading is reading)
 
     def gauge(self, reading: Reading) -> float | None:
         """Sum of a gauge over engines and parts; None where not exported."""

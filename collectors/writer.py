@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
 
@@ -22,18 +23,22 @@ _LONGEST_PAUSE_SECONDS = 10.0
 
 
 class Writer:
-    """A queue in front of the store."""
+    """A queue in front of the store; rounds are taken out of it by whoever writes them, and put back if that fails."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: deque[Round] = deque()
+        self._lock = threading.Lock()
 
     def put(self, part: Round) -> None:
-        """Queue a round; never blocks."""
-        if len(self._waiting) >= _LARGEST_QUEUE:
+        """Queue a round; never blocks on the store."""
+        self._waiting.append(part)
+        self._bound()
+
+    def _bound(self) -> None:
+        while len(self._waiting) > _LARGEST_QUEUE:
             self._waiting.popleft()
             metrics.ROUNDS_DROPPED.inc()
-        self._waiting.append(part)
         metrics.ROUNDS_WAITING.set(len(self._waiting))
 
     async def run(self) -> None:
@@ -49,16 +54,20 @@ class Writer:
                 log.warning("append_failed", reason=error.line(), waiting=len(self._waiting), again_in_seconds=pause)
 
     def flush(self) -> None:
-        """Write everything that waits.
+        """Write everything that waits; one caller at a time.
 
         Raises:
             TierdeckError: the store did not take it; nothing is lost, it goes on waiting.
         """
-        while self._waiting:
-            batch = [self._waiting[index] for index in range(min(_BATCH, len(self._waiting)))]
-            with metrics.APPEND_SECONDS.time():
-                self._store.append(batch)
-            for _ in batch:
-                self._waiting.popleft()
-            metrics.LAST_WRITE.set(time.time())
-            metrics.ROUNDS_WAITING.set(len(self._waiting))
+        with self._lock:
+            while self._waiting:
+                batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+                try:
+                    with metrics.APPEND_SECONDS.time():
+                        self._store.append(batch)
+                except TierdeckError:
+                    self._waiting.extendleft(reversed(batch))
+                    self._bound()
+                    raise
+                metrics.LAST_WRITE.set(time.time())
+                metrics.ROUNDS_WAITING.set(len(self._waiting))

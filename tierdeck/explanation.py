@@ -64,8 +64,8 @@ def _tier(tier: dict[str, Any], why: dict[str, str], key: str) -> str:
 
 
 def _ratios(part: dict[str, Any]) -> str:
-    by_token = _known(part, "hit_ratio.by_token", format_ratio)
-    return f"{by_token} by token; by request {_known(part, 'hit_ratio.by_request', format_ratio)}"
+    ways = ("by_token", "by_request")
+    return "; ".join(f"{way.replace('_', ' ')}: {_known(part, f'hit_ratio.{way}', format_ratio)}" for way in ways)
 
 
 def _ttft(part: dict[str, Any]) -> str:

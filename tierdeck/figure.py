@@ -38,6 +38,8 @@ class Figure:
 
 
 ZERO = Figure(0.0)
+_ROUNDING = 1e-9
+"""Sums of floats may end this far beyond their range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,10 @@ class Ratio(Figure):
             return cls.unknown(whole.reason)
         if whole.value == 0:
             return cls.unknown("no prompt tokens looked up in the window")
-        if not 0 <= part.value <= whole.value:
+        ratio = part.value / whole.value
+        if not -_ROUNDING <= ratio <= 1 + _ROUNDING:
             return cls.unknown("the counters contradict each other: part above the whole")
-        return cls(part.value / whole.value)
+        return cls(min(max(ratio, 0.0), 1.0))
 
 
 @dataclass(frozen=True, slots=True)

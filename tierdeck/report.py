@@ -13,6 +13,7 @@ from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.histogram import Histogram, Quantile
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
+from tierdeck.split import gap_notes
 from tierdeck.summary import Summary, summarize, summarize_fleet
 from tierdeck.tiers import Tier
 
@@ -62,7 +63,8 @@ def fleet_document(
     summaries = {account.name: summarize(account, limits, shared) for account in accounts}
     fleet = summarize_fleet(accounts, limits, shared)
     fleet_body = summary_document(fleet)
-    notes = [_note(note) for note in sorted({*fleet.notes, *own_notes})]
+    shared_gaps = gap_notes(shared) if shared is not None else []
+    notes = [_note(note) for note in sorted({*fleet.notes, *own_notes, *shared_gaps})]
     notes += [{**_note(note), "replica": name} for name, summary in summaries.items() for note in summary.notes]
     fleet_body["notes"] = notes
     fleet_body["unreadable"] = [name for name, summary in summaries.items() if not summary.state.readable]

@@ -57,14 +57,14 @@ def split(ledger: TokenLedger, shared: TokenLedger | None = None) -> TierSplit:
     if prompt.value is not None and l0.value is not None and l0.value > prompt.value:
         l0 = Figure.unknown("the engine counted more prefix cache hits than lookups")
     external = _external(ledger, prompt, l0)
-    transfer = Figure(ledger.transfer_tokens) if ledger.transfer_tokens else None
+    transfer = Figure(ledger.transfer_tokens) if ledger.transfer_tokens and external.known else None
     if external.value is None or prompt.value is None or l0.value is None:
         reason = external.reason or prompt.reason or l0.reason
         lower = miss = Figure.unknown(reason)
         l1 = l2 = Bounded.unknown(reason)
     else:
         miss = Figure(prompt.value - l0.value - external.value)
-        lower = Figure(max(0.0, external.value - (ledger.transfer_tokens or 0.0)))
+        lower = Figure(external.value - (ledger.transfer_tokens or 0.0))
         l1, l2, note = _lower_tiers(ledger, external.value, is_shared=shared is not None)
         notes += [note] if note else []
     return TierSplit(
@@ -92,45 +92,51 @@ def _external(ledger: TokenLedger, prompt: Figure, l0: Figure) -> Figure:
         )
     if prompt.value is not None and l0.value is not None and ledger.external_hits > prompt.value - l0.value:
         return Figure.unknown("external hits exceed what L0 left over")
+    if _by_source(ledger) > ledger.external_hits or (ledger.transfer_tokens or 0.0) < 0:
+        return Figure.unknown("hits by source exceed the external hits")
     return Figure(ledger.external_hits)
+
+
+def _by_source(ledger: TokenLedger) -> float:
+    """External hits that vLLM itself attributes: to host, disk, peers."""
+    return (ledger.host_hits or 0.0) + (ledger.disk_hits or 0.0) + (ledger.transfer_tokens or 0.0)
 
 
 def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tuple[Bounded, Bounded, Note | None]:
     """L1 and L2 with bounds; see docs/ledger.md, "L1 and L2"."""
     host, disk = ledger.host_hits or 0.0, ledger.disk_hits or 0.0
-    rest = external - host - disk - (ledger.transfer_tokens or 0.0)
-    if rest < 0:
-        reason = "hits by source exceed the external hits"
-        return Bounded.unknown(reason), Bounded.unknown(reason), None
+    rest = external - _by_source(ledger)
     l1_found, l2_found = ledger.l1_found or 0.0, ledger.l2_found or 0.0
-    told = ledger.cache_covers and ledger.l1_found is not None and rest <= l1_found + l2_found
-    low, high = (max(0.0, rest - l2_found), min(rest, l1_found)) if told else (0.0, rest)
+    told = ledger.cache_covers and ledger.l1_found is not None
+    low, high = 0.0, rest
+    if told and rest <= l1_found + l2_found:
+        low, high = max(0.0, rest - l2_found), min(rest, l1_found)
+    l1_estimate = max(0.0, rest - l2_found)
     note, tokens = None, Figure(host + low)
     if low < high and told and not is_shared:
+        tokens = Figure(host + l1_estimate)
         note = Note(
             NoteCode.SPLIT_ESTIMATED,
             "L2 is taken as the smaller of external hits and LMCache's L2 hits, since L0 holds the fronts of prompts",
             f"external hits {rest:.0f}, LMCache found {l1_found:.0f} in L1 and {l2_found:.0f} in L2",
         )
     elif low < high:
-        tokens = Figure.unknown(_why_unsplit(ledger, rest, is_shared=is_shared))
+        tokens = Figure.unknown(_why_unsplit(ledger, is_shared=is_shared))
         note = Note(NoteCode.UNSPLIT, tokens.reason, f"external hits {rest:.0f}")
-    l2_tokens = Figure(disk + rest - low) if tokens.known else tokens
+    l2_tokens = Figure(disk + rest - (tokens.value - host)) if tokens.value is not None else tokens
     l1 = Bounded(tokens, Figure(host + low), Figure(host + high))
     l2 = Bounded(l2_tokens, Figure(disk + rest - high), Figure(disk + rest - low))
     return l1, l2, note
 
 
-def _why_unsplit(ledger: TokenLedger, rest: float, *, is_shared: bool) -> str:
+def _why_unsplit(ledger: TokenLedger, *, is_shared: bool) -> str:
     if not ledger.has_cache:
         return "no LMCache metrics tell L1 from L2"
     if ledger.l1_found is None:
         return "embedded LMCache does not export L1 and L2 hits apart"
-    if not ledger.cache_covers:
-        return "LMCache was not scraped at an edge of the window"
-    if is_shared:
+    if is_shared and ledger.cache_covers:
         return "the cache server is shared, and does not tell this replica's hits from the others'"
-    return f"LMCache found fewer tokens than vLLM loaded ({rest:.0f})"
+    return "LMCache was not scraped at an edge of the window"
 
 
 def _found_not_loaded(ledger: TokenLedger, *, is_shared: bool) -> Figure:
@@ -143,7 +149,10 @@ def _found_not_loaded(ledger: TokenLedger, *, is_shared: bool) -> Figure:
         return ZERO
     if ledger.external_hits is None or ledger.l0_hits is None:
         return Figure.unknown("vLLM's hits are not known")
-    return Figure(max(0.0, ledger.found - ledger.external_hits - ledger.l0_hits))
+    unused = max(0.0, ledger.found - ledger.external_hits - ledger.l0_hits)
+    if unused and ledger.engine_gaps:
+        return Figure.unknown("vLLM was not read at every moment, so its counts and LMCache's are of different times")
+    return Figure(unused)
 
 
 def _by_request(ledger: TokenLedger) -> Ratio:
@@ -157,7 +166,8 @@ def _by_request(ledger: TokenLedger) -> Ratio:
 
 def _notes(ledger: TokenLedger, *, is_shared: bool) -> list[Note]:
     """Notes that follow from the counts themselves; those about the cache only where it is the replica's own."""
-    checks = (_external_notes, _life_notes) if is_shared else (_external_notes, _life_notes, *CACHE_NOTES)
+    checks = [_external_notes, _life_notes, _lookup_wiring_notes]
+    checks += [] if is_shared else CACHE_NOTES
     return [note for check in checks for note in check(ledger)]
 
 
@@ -173,6 +183,11 @@ def _external_notes(ledger: TokenLedger) -> list[Note]:
         else:
             code, detail = NoteCode.EXTERNAL_MISMATCH, "external queries exceed what L0 left over"
         notes.append(Note(code, detail, f"external queries {queries:.0f}, lookups {prompt:.0f}, L0 hits {l0:.0f}"))
+    if hits is not None and _by_source(ledger) > hits:
+        detail = "hits by source exceed the external hits: L1, L2 and miss are withheld"
+        notes.append(
+            Note(NoteCode.EXTERNAL_MISMATCH, detail, f"by source {_by_source(ledger):.0f}, external {hits:.0f}")
+        )
     if hits is not None and hits > left:
         detail = "external hits exceed what L0 left over: L1, L2 and miss are withheld"
         evidence = f"external hits {hits:.0f}, lookups {prompt:.0f}, L0 hits {l0:.0f}"
@@ -209,22 +224,32 @@ def _life_notes(ledger: TokenLedger) -> list[Note]:
     if ledger.counter_resets:
         detail = "counters fell without a new process and were counted from 0"
         notes.append(Note(NoteCode.COUNTER_RESET, detail, f"{ledger.counter_resets} falls"))
-    for name, gaps in (("vLLM", ledger.engine_gaps), ("LMCache", ledger.cache_gaps)):
-        if gaps:
-            notes.append(Note(NoteCode.SCRAPE_GAP, f"{name} was not read at every moment", f"{gaps} missing"))
-    return notes
+    return notes + gap_notes(ledger)
 
 
-def _wiring_notes(ledger: TokenLedger) -> list[Note]:
+def gap_notes(ledger: TokenLedger) -> list[Note]:
+    """Scrapes that are missing."""
+    return [
+        Note(NoteCode.SCRAPE_GAP, f"{name} was not read wholly at every moment", f"{gaps} missing")
+        for name, gaps in (("vLLM", ledger.engine_gaps), ("LMCache", ledger.cache_gaps))
+        if gaps
+    ]
+
+
+def _lookup_wiring_notes(ledger: TokenLedger) -> list[Note]:
+    if ledger.prompt_tokens != 0 or not ledger.processed_tokens:
+        return []
+    detail = "prefix cache lookups stay 0 while prompt tokens are processed"
+    return [Note(NoteCode.NOT_WIRED, detail, f"prompt tokens processed {ledger.processed_tokens:.0f}")]
+
+
+def _cache_wiring_notes(ledger: TokenLedger) -> list[Note]:
     notes = []
-    if ledger.prompt_tokens == 0 and ledger.processed_tokens:
-        detail = "prefix cache lookups stay 0 while prompt tokens are processed"
-        notes.append(Note(NoteCode.NOT_WIRED, detail, f"prompt tokens processed {ledger.processed_tokens:.0f}"))
     if ledger.external_hits and ledger.cache_covers and ledger.found == 0 and ledger.lookup_tokens == 0:
         detail = "LMCache's lookups stay 0 while vLLM loads from it"
         notes.append(Note(NoteCode.NOT_WIRED, detail, f"external hits {ledger.external_hits:.0f}"))
     return notes
 
 
-CACHE_NOTES = (_unused_notes, _store_notes, _wiring_notes)
+CACHE_NOTES = (_unused_notes, _store_notes, _cache_wiring_notes)
 """Checks that need a cache server whose counts belong to the ledger's replicas alone."""

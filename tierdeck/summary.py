@@ -53,7 +53,7 @@ def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedge
     if not state.readable:
         return _withheld(state, f"{state}: {state.meaning}", ledger.restarts, tiers.notes)
     absent = _ABSENT if ledger.engine_scrapes else _SEEN_ONCE
-    no_l1 = "no LMCache source exports it"
+    no_l1 = "no LMCache source of the replica itself exports it"
     no_capacity = (
         "LMCache tells L1's capacity only while it stores something" if gauges.l1_used_bytes is not None else no_l1
     )
@@ -90,7 +90,7 @@ def summarize_fleet(
     ttft, ttft_reason = _merged_ttft(parts)
     return Summary(
         state=best,
-        tiers=_summed_tiers(readable, shared),
+        tiers=_summed_tiers(readable, shared, unreadable=len(summaries) - len(readable)),
         requests=_total(part.requests for part in parts),
         ttft=ttft,
         ttft_reason=ttft_reason,
@@ -104,13 +104,19 @@ def summarize_fleet(
     )
 
 
-def _summed_tiers(readable: Sequence[tuple[ReplicaAccount, Summary]], shared: TokenLedger | None) -> TierSplit:
-    """Replicas with a cache server of their own one by one; those that share one, together."""
+def _summed_tiers(
+    readable: Sequence[tuple[ReplicaAccount, Summary]], shared: TokenLedger | None, *, unreadable: int
+) -> TierSplit:
+    """Replicas with a cache server of their own one by one; those that share one, together.
+
+    Unreadable replicas may have been served by the shared server too: they count as gaps there.
+    """
     sharing = [account.ledger for account, _ in readable if shared is not None and not account.ledger.has_cache]
     parts = [summary.tiers for account, summary in readable if shared is None or account.ledger.has_cache]
     notes: tuple[Note, ...] = ()
     if sharing:
         pooled = together(sharing, shared)
+        pooled = replace(pooled, engine_gaps=pooled.engine_gaps + unreadable)
         pooled_tiers = split(pooled)
         codes = (NoteCode.SPLIT_ESTIMATED, NoteCode.UNSPLIT)
         notes = tuple(note for note in pooled_tiers.notes if note.code in codes)

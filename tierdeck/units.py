@@ -12,6 +12,7 @@ _SIZE_UNITS = {
     "KI": 2**10, "KIB": 2**10, "MI": 2**20, "MIB": 2**20, "GI": 2**30, "GIB": 2**30, "TI": 2**40, "TIB": 2**40,
 }  # fmt: skip
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_LONGEST_SECONDS = 3652 * 86400.0
 _NUMBER = r"(\d+(?:\.\d+)?)"
 
 
@@ -32,12 +33,12 @@ def parse_duration(text: str) -> float:
     """Seconds of `15m`, `1h`, `90s`, `7d`; a bare number is seconds.
 
     Raises:
-        UsageError: not a duration, or not above 0.
+        UsageError: not a duration, not above 0, or beyond ten years.
     """
     match = re.fullmatch(_NUMBER + r"\s*(ms|[smhdw]?)", text.strip())
     seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else 0.0
-    if seconds <= 0:
-        raise UsageError(f"{text!r} is not a duration", "Write it like 15m, 1h, 90s or 7d.")
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        raise UsageError(f"{text!r} is not a duration", "Write it like 15m, 1h, 90s or 7d; ten years at most.")
     return seconds
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from collectors.families import FamilyReader
 from collectors.source import Family, TargetReading
 from tierdeck.fleet import SourceKind
+
+_EXPOSITION = re.compile(r"^(# (HELP|TYPE) \w|[a-zA-Z_:][\w:]*(\{[^\n]*\})? [-+]?[\dNI])", re.MULTILINE)
 
 
 class TableSource:
@@ -33,6 +37,7 @@ class TableSource:
 
     def read(self, text: str) -> TargetReading | None:
         reading = self._reader.read(text)
-        if reading is not None:
-            reading.recognised = reading.recognised or self._silent_when_idle
+        if self._silent_when_idle and (reading is not None or _EXPOSITION.search(text)):
+            reading = reading or TargetReading()
+            reading.recognised = True
         return reading

@@ -6,6 +6,9 @@ Upstream: vllm/v1/metrics/loggers.py of each version; names were compared betwee
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from collectors.families import FamilyReader
 from collectors.source import Family, Key, Kind, TargetReading
 from collectors.sources.lmcache import EMBEDDED_FAMILIES
@@ -17,6 +20,7 @@ ALWAYS_EXPORTS_EXTERNAL = "always_exports_external"
 HAS_EMBEDDED_LMCACHE = "has_embedded_lmcache"
 """Flag: LMCache's metrics are merged into this body (PROMETHEUS_MULTIPROC_DIR)."""
 
+_ENGINE_SERIES = re.compile(r'^vllm[:_]\w+(?![^\n]*\bserver=")', re.MULTILINE)
 _BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
 
 FAMILIES = (
@@ -57,8 +61,11 @@ class VllmSource:
 
     def read(self, text: str) -> TargetReading | None:
         reading = self._engine.read(text)
-        if reading is None:
-            return None
+        if reading is None or not reading.recognised:
+            if not _ENGINE_SERIES.search(text):
+                return reading
+            reading = reading or TargetReading()
+            reading.recognised = True
         if "prompt_tokens_by_source" in text:
             reading.flags |= {ALWAYS_EXPORTS_EXTERNAL}
         _derive_capacity(reading)
@@ -66,14 +73,26 @@ class VllmSource:
             embedded = self._embedded.read(text)
             if embedded is not None and embedded.recognised:
                 reading.flags |= {HAS_EMBEDDED_LMCACHE}
-                reading.counters.update(embedded.counters)
-                reading.gauges.update(embedded.gauges)
-                reading.histograms.update(embedded.histograms)
+                reading.counters.update({_embedded(key): value for key, value in embedded.counters.items()})
+                reading.gauges.update({_embedded(key): value for key, value in embedded.gauges.items()})
+                reading.histograms.update({_embedded(key): seen for key, seen in embedded.histograms.items()})
         return reading
 
 
+def _embedded(key: Key) -> Key:
+    """A worker of LMCache is no engine of vLLM, though both count from 0."""
+    return replace(key, engine=f"lmcache {key.engine}")
+
+
 def _derive_capacity(reading: TargetReading) -> None:
-    """KV capacity in tokens, and whether prefix caching is off, from `cache_config_info`'s labels."""
+    """KV capacity in tokens, and whether prefix caching is off, from `cache_config_info`'s labels.
+
+    A usage outside [0, 1] is none.
+    """
+    for key in [
+        key for key, usage in reading.gauges.items() if key.reading is Reading.KV_USAGE and not 0 <= usage <= 1
+    ]:
+        del reading.gauges[key]
     for key, labels in reading.infos.items():
         capacity = _number(labels.get("kv_cache_size_tokens"))
         if capacity is None:
@@ -83,14 +102,18 @@ def _derive_capacity(reading: TargetReading) -> None:
             reading.gauges[Key(Reading.KV_CAPACITY_TOKENS, key.engine)] = capacity
         if labels.get("enable_prefix_caching") == "False":
             # nothing is looked up then, so processed tokens say nothing about the lookup counter
-            reading.counters.pop(Key(Reading.PROCESSED_TOKENS, key.engine), None)
+            for counter in [c for c in reading.counters if c.reading is Reading.PROCESSED_TOKENS]:
+                if counter.engine == key.engine:
+                    del reading.counters[counter]
 
 
 def _number(text: str | None) -> float | None:
+    """A positive number that can be one of tokens or blocks."""
     try:
-        return float(text) if text is not None else None
+        number = float(text) if text is not None else 0.0
     except ValueError:
         return None
+    return number if 0 < number < 1e15 else None
 
 
 VLLM = VllmSource()

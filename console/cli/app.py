@@ -126,6 +126,8 @@ def main() -> None:
     """Entry point: errors become one line on stderr and their exit code."""
     try:
         app()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except TierdeckError as error:
         print(f"tierdeck: {error.line()}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -13,6 +13,7 @@ from tierdeck.fleet import Endpoint
 from tierdeck.report import fleet_document, number
 from tierdeck.settings import Settings
 from tierdeck.summary import summarize_fleet
+from tierdeck.units import format_seconds
 
 STATUS_WINDOW_SECONDS = 900.0
 
@@ -101,8 +102,12 @@ def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, ob
     """The document of `explain`, for a live endpoint.
 
     Raises:
-        UsageError: there is no such endpoint, or there are several in different clusters.
+        UsageError: there is no such endpoint, or the window is shorter than two scrape intervals.
+        TierdeckError: several clusters have one of that name.
     """
+    least = 2 * settings.scrape_interval_seconds
+    if window_seconds < least:
+        raise UsageError(f"a window of {format_seconds(window_seconds)} holds no two scrapes", f"At least {least:g}s.")
     now = time.time()
     with Store.open(settings.store_url) as store:
         found = store.accounts(

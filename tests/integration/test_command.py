@@ -36,7 +36,7 @@ def test_explain_speaks_to_people_too(tmp_path: Path) -> None:
     done = tierdeck(tmp_path, "explain", str(CAPTURES / "pressure"))
     assert done.returncode == 0
     assert "B  [idle]" in done.stdout
-    assert "unknown: no prompt tokens looked up in the window by token" in done.stdout
+    assert "by token: unknown: no prompt tokens looked up in the window; by request: " in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,8 @@ def test_explain_speaks_to_people_too(tmp_path: Path) -> None:
         (["explain", "no-such-folder"], 2, "no-such-folder is not a directory"),
         (["explain"], 2, "Missing argument"),
         (["ledger", "x", "--window", "soon"], 2, "'soon' is not a duration"),
+        (["ledger", "x", "--window", "1s"], 2, "holds no two scrapes"),
+        (["snapshot", "new", "--every", "0.2s"], 2, "can't be below one second"),
         (["nonsense"], 2, "No such command"),
         (["up", "--demo", "--config", "x.yaml"], 2, "exclude each other"),
         (["up", "--config", "x.yaml", "--port", "0"], 2, "x.yaml: No such file"),

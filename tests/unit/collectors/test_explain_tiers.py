@@ -98,12 +98,13 @@ class TestBounds:
         assert codes(part) == ["split_estimated"]
         assert tokens(part)["L1+L2"] == 80
 
-    def test_more_loaded_than_found_tells_nothing(self, tmp_path: Path) -> None:
+    def test_more_loaded_than_found_bounds_nothing_and_is_estimated(self, tmp_path: Path) -> None:
         part = window(
             tmp_path, vllm(0, 0, 0, 0), vllm(200, 0, 200, 80), lmcache_mp=(lmcache_mp(0, 0), lmcache_mp(20, 30))
         )
-        assert (bounds(part, "L1"), bounds(part, "L2")) == ((0, None, 80), (0, None, 80))
-        assert codes(part) == ["unsplit"]
+        # E = 80 > 20 + 30: nothing is certain; L2 = min(80, 30) = 30
+        assert (bounds(part, "L1"), bounds(part, "L2")) == ((0, 50, 80), (0, 30, 80))
+        assert codes(part) == ["split_estimated"]
 
     @pytest.mark.parametrize("missing", [0, 60])
     def test_a_cache_scrape_missing_at_an_edge_tells_nothing(self, tmp_path: Path, missing: int) -> None:

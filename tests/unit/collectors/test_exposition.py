@@ -15,7 +15,7 @@ CAPTURE = Path(__file__).parents[3] / "lab" / "captures" / "pressure" / "A" / "1
 names = st.from_regex(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,12}", fullmatch=True).filter(
     lambda name: not name.endswith(("_total", "_created", "_bucket", "_sum", "_count", "_info"))
 )
-label_names = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,8}", fullmatch=True)
+label_names = st.from_regex(r"[a-zA-Z][a-zA-Z0-9_]{0,8}", fullmatch=True)
 label_values = st.text(
     st.characters(exclude_categories=("Cs", "Zl", "Zp"), exclude_characters="\r\x0b\x0c\x1c\x1d\x1e\x85"), max_size=12
 )
