@@ -1,6 +1,6 @@
 # The few commands of this repository; `make` lists them. ARGS goes to the command, as in `make test ARGS="-k split"`.
 .DEFAULT_GOAL := help
-.PHONY: help env up test check lock lock-check bench lab
+.PHONY: help env up test test-live check lock lock-check bench lab lab-lock
 SHELL := /bin/sh
 
 PYTHON ?= python3
@@ -10,6 +10,10 @@ UV := $(BIN)/uv
 STAMP := .venv/.tierdeck-env
 COMPILE := $(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
+
+COMPILE_LAB := $(UV) pip compile lab/requirements-cpu.in --config-file lab/real/lock.toml --universal \
+	--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	--custom-compile-command 'make lab-lock' --quiet
 
 # $(call retry,COMMAND): three tries, for commands that need the network.
 retry = for try in 1 2 3; do \
@@ -44,8 +48,14 @@ lock: $(UV) ## make requirements.lock from pyproject.toml; UPGRADE=1 takes the n
 bench: env ## measure, with each peer beside it; exit code 1 where a limit is missed
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-lab: env
-	@$(BIN)/python -m lab replay --demo $(ARGS)
+lab: env ## run a small fleet of real engines on the CPU, with a load; the first time it builds what that needs
+	@$(BIN)/python -m lab real --load $(ARGS)
+
+test-live: env ## run the tests on that fleet
+	@TIERDECK_LIVE=1 $(BIN)/python -m pytest tests/live $(ARGS)
+
+lab-lock: $(UV) ## make lab/requirements-cpu.lock; UPGRADE=1 takes the newest versions
+	@$(call retry,$(COMPILE_LAB) $(if $(UPGRADE),--upgrade) -o lab/requirements-cpu.lock)
 
 # The cache answers in most cases, so that this is quick and needs no network; else the index is asked.
 lock-check: $(UV)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from console.segments import Source, source_series
@@ -22,10 +23,16 @@ def bucket_seconds(series: pd.DataFrame, resolution_seconds: int) -> float:
     return float(resolution_seconds or (steps.min() if len(steps) else 15.0))
 
 
+def epoch_seconds(at: pd.Series) -> npt.NDArray[np.float64]:
+    """Instants of a column."""
+    found: npt.NDArray[np.float64] = at.dt.tz_localize(None).to_numpy("datetime64[ms]").astype(np.float64) / 1000
+    return found
+
+
 def complete(series: pd.DataFrame, width: float, start_at: float, last_at: float) -> pd.DataFrame:
     """Without buckets that the window's start cuts or that still fill; `width_seconds` is what each covers."""
-    at = series["at"].astype("datetime64[ns, UTC]").astype("int64") / 1e9
-    covered = (last_at - at).clip(upper=width)
+    at = epoch_seconds(series["at"])
+    covered = np.minimum(last_at - at, width)
     is_live = width <= _LIVE_WIDTH_SECONDS
     kept = (covered >= width) & (at >= start_at) if is_live else covered >= width / 2
     return series.assign(width_seconds=width, covered_seconds=covered)[kept].reset_index(drop=True)
@@ -56,10 +63,15 @@ def trend(series: pd.DataFrame, column: str, start_at: float, end_at: float, *, 
     if series.empty:
         return ()
     points = min(_POINTS, max(1, int((end_at - start_at) / series["width_seconds"].iloc[0])))
-    seconds = series["at"].astype("datetime64[ns, UTC]").astype("int64").to_numpy() / 1e9
+    seconds = epoch_seconds(series["at"])
     step = ((seconds - start_at) / (end_at - start_at) * points).astype(int).clip(0, points - 1)
     values = series[column].to_numpy(dtype=np.float64)
     told = np.isfinite(values)
-    grouped = pd.Series(values[told]).groupby(step[told])
-    thinned = (grouped.max() if worst else grouped.mean()).reindex(range(points))
-    return tuple(float(value) for value in thinned)
+    thinned = np.full(points, -np.inf if worst else 0.0)
+    if worst:
+        np.maximum.at(thinned, step[told], values[told])
+    else:
+        np.add.at(thinned, step[told], values[told])
+    counts = np.bincount(step[told], minlength=points)
+    thinned[counts == 0] = np.nan
+    return tuple((thinned if worst else thinned / np.maximum(counts, 1)).tolist())

@@ -1,4 +1,4 @@
-"""`python -m lab replay DIR …`: play recorded snapshots as live targets until it is told to stop."""
+"""`python -m lab replay DIR …` plays recorded snapshots, `python -m lab sim` a simulated fleet, until told to stop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import structlog
 
 from lab.deck_config import deck_config, write_atomically
+from lab.real import command as real
 from lab.replay import Replay, path_of, serve
+from lab.sim import command
 from lab.snapshot import read_snapshot
 from tierdeck import log
 from tierdeck.errors import TierdeckError, UsageError
@@ -26,6 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     log.configure("lab")
     try:
+        if options.command == "sim":
+            asyncio.run(command.run(options))
+            return 0
+        if options.command == "real":
+            real.run(options)
+            return 0
         directories = [*options.directories, *(DEMO if options.demo else ())]
         if not directories:
             raise UsageError("Nothing to replay", "Name a snapshot directory, or say --demo.")
@@ -44,9 +52,10 @@ def shipped_captures() -> list[Path]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lab", description="Targets to try Tierdeck on.")
-    replay = parser.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "replay", help="serve snapshot directories as live targets, over and over"
-    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    command.add_arguments(commands.add_parser("sim", help="serve a simulated fleet with real cache dynamics"))
+    real.add_arguments(commands.add_parser("real", help="run a small fleet of real engines on the CPU"))
+    replay = commands.add_parser("replay", help="serve snapshot directories as live targets, over and over")
     replay.add_argument("directories", nargs="*", type=Path, metavar="DIR", help="snapshot directory")
     replay.add_argument("--demo", action="store_true", help="the captures that ship with Tierdeck")
     replay.add_argument("--port", type=int, default=0, help="loopback port; 0 (default): any free one")

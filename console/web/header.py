@@ -12,6 +12,8 @@ from console.web.escape import escaped
 from console.web.live import live
 from console.windows import DEFAULT, WINDOWS
 
+_LAST = "window"
+
 
 def header(title: str, about: Callable[[str], str], pick: Callable[[], None] | None = None) -> str:
     """Draw the row.
@@ -35,10 +37,14 @@ def header(title: str, about: Callable[[str], str], pick: Callable[[], None] | N
 
 
 def window_picker() -> str:
-    return st.segmented_control(
-        "Window", list(WINDOWS), default=DEFAULT, required=True, key="window", bind="query-params",
+    """The URL names the window; a page that is opened without one keeps the session's last."""
+    named = st.query_params.get("window", st.session_state.get(_LAST, DEFAULT))
+    picked: str = st.segmented_control(
+        "Window", list(WINDOWS), default=named if named in WINDOWS else DEFAULT, required=True, key="picked_window",
         label_visibility="collapsed", width="content",
     )  # fmt: skip
+    st.session_state[_LAST] = st.query_params["window"] = picked
+    return picked
 
 
 def _status(about: str) -> None:

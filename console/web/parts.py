@@ -12,7 +12,7 @@ from console.headlines import Headline
 from console.note_lines import NoteLine
 from console.story import Story
 from console.web.escape import escaped
-from console.web.figures.frame import CONFIG
+from console.web.figures.chart import CONFIG
 from console.web.figures.tier_bar import describe, tier_bar
 from console.web.palette import Palette
 

@@ -1,4 +1,4 @@
-"""What all time charts share: fonts, margins, the window's axis, words on empty charts, event markers."""
+"""What all time charts share: the question, the window's axis, words on empty charts, event markers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from console.web.palette import FONT, Palette
+from console.web.figures.chart import Chart
+from console.web.palette import Palette
 
-CONFIG = {"displayModeBar": False, "responsive": True}
-"""Plotly's configuration of every chart."""
 HEIGHT = 300
 _LINE = 18
 """Pixels of one line under the axis."""
+_TITLE = 56
+"""Pixels of the title with a row of names under it."""
 _NEAR_AN_END = 0.08
 _TWO_LINES = pd.Timedelta(hours=12)
 """Windows from here on have the day under the hour."""
+_DAYS = pd.Timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,77 +42,60 @@ class TimeAxis:
         """Lines of text under the axis, those of the events not counted."""
         return 2 if self.end - self.start >= _TWO_LINES else 1
 
+    @property
+    def tick_format(self) -> str:
+        if self.end - self.start > _DAYS:
+            return "%d %b\n%H:%M"
+        return "%H:%M\n%d %b" if self.lines == 2 else "%H:%M"
 
-def time_figure(question: str, axis: TimeAxis, palette: Palette, height: int = HEIGHT) -> go.Figure:
+
+def time_chart(question: str, axis: TimeAxis, palette: Palette, height: int = HEIGHT) -> Chart:
     """An empty chart over the window; its title is the question that it answers."""
-    figure = go.Figure()
     below = _LINE * (axis.lines + bool(axis.events))
-    figure.update_layout(
-        template="none",
-        title={"text": f"<b>{question}</b>", "x": 0, "y": 0.985, "yanchor": "top", "font_size": 16},
-        font={"family": FONT, "size": 13, "color": palette.text},
-        height=height + below,
-        margin={"l": 58, "r": 8, "t": 56, "b": 10 + below},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hovermode="x unified",
-        hoverlabel={"bgcolor": palette.raised, "bordercolor": palette.border, "font_color": palette.text},
-        legend={
+    chart = Chart(palette)
+    chart.layout |= {
+        "title": {"text": f"<b>{question}</b>", "x": 0, "y": 0.985, "yanchor": "top", "font": {"size": 16}},
+        "height": height + below,
+        "margin": {"l": 58, "r": 8, "t": _TITLE, "b": 10 + below},
+        "hovermode": "x unified",
+        "uirevision": "keep",
+        "legend": {
             "orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "traceorder": "normal",
-            "font_color": palette.muted, "itemclick": False, "itemdoubleclick": False,
+            "font": {"color": palette.muted}, "itemclick": False, "itemdoubleclick": False,
         },
-        uirevision="keep",
-        dragmode=False,
-    )  # fmt: skip
-    figure.update_xaxes(
-        type="date", range=[axis.start, axis.end], showgrid=False, zeroline=False, linecolor=palette.border,
-        tickfont_color=palette.muted, ticks="outside", tickcolor=palette.border, ticklen=4, nticks=7,
-        tickformat=_tick_format(axis), hoverformat="%d %b %H:%M:%S UTC", fixedrange=True,
-    )  # fmt: skip
-    figure.update_yaxes(
-        title={"font": {"size": 13, "color": palette.muted}, "standoff": 8},
-        gridcolor=palette.border, zeroline=False, tickfont_color=palette.muted, rangemode="tozero", nticks=6,
-        fixedrange=True,
-    )  # fmt: skip
-    figure.add_annotation(
-        x=0, xref="paper", xanchor="right", xshift=-30, y=0, yref="paper", yanchor="top", yshift=-4, text="UTC",
-        showarrow=False, font={"size": 11, "color": palette.muted},
-    )  # fmt: skip
-    _mark(figure, axis, palette)
-    return figure
-
-
-def _tick_format(axis: TimeAxis) -> str:
-    if axis.end - axis.start > pd.Timedelta(days=2):
-        return "%d %b\n%H:%M"
-    return "%H:%M\n%d %b" if axis.lines == 2 else "%H:%M"
-
-
-def _mark(figure: go.Figure, axis: TimeAxis, palette: Palette) -> None:
+    }  # fmt: skip
+    muted, border = {"color": palette.muted}, palette.border
+    chart.layout["xaxis"] |= {
+        "type": "date", "range": [axis.start, axis.end], "showgrid": False, "zeroline": False, "linecolor": border,
+        "tickfont": muted, "ticks": "outside", "tickcolor": border, "ticklen": 4, "nticks": 7,
+        "tickformat": axis.tick_format, "hoverformat": "%d %b %H:%M:%S UTC",
+    }  # fmt: skip
+    chart.layout["yaxis"] |= {
+        "title": {"font": {"size": 13, **muted}, "standoff": 8}, "gridcolor": border, "zeroline": False,
+        "tickfont": muted, "rangemode": "tozero", "nticks": 6,
+    }  # fmt: skip
+    chart.write("UTC", 11, palette.muted, x=0, xanchor="right", xshift=-30, y=0, yanchor="top", yshift=-4)
     for event in axis.events:
-        figure.add_shape(
-            type="line", x0=event.at, x1=event.at, y0=0, y1=1, yref="paper",
-            line={"color": palette.text, "width": 1, "dash": "dot"},
-        )  # fmt: skip
-        figure.add_annotation(
-            x=event.at, xanchor=_anchor(event.at, axis), y=0, yref="paper", yanchor="top",
-            yshift=-4 - _LINE * axis.lines, text=event.word, showarrow=False,
-            font={"size": 12, "color": palette.text},
-        )  # fmt: skip
+        _mark(chart, event, axis)
+    return chart
 
 
-def _anchor(at: pd.Timestamp, axis: TimeAxis) -> str:
-    """Words near an end of the axis stay on the chart."""
-    place = (at - axis.start) / (axis.end - axis.start)
-    return "left" if place < _NEAR_AN_END else "right" if place > 1 - _NEAR_AN_END else "center"
+def _mark(chart: Chart, event: Event, axis: TimeAxis) -> None:
+    dotted = {"color": chart.palette.text, "width": 1, "dash": "dot"}
+    chart.layout["shapes"].append(
+        {"type": "line", "x0": event.at, "x1": event.at, "y0": 0, "y1": 1, "yref": "paper", "line": dotted}
+    )
+    place = (event.at - axis.start) / (axis.end - axis.start)
+    anchor = "left" if place < _NEAR_AN_END else "right" if place > 1 - _NEAR_AN_END else "center"
+    chart.write(
+        event.word, 12, x=event.at, xref="x", xanchor=anchor, y=0, yanchor="top", yshift=-4 - _LINE * axis.lines
+    )
 
 
-def say(figure: go.Figure, words: str, palette: Palette, at: pd.Timestamp | None = None) -> None:
+def say(chart: Chart, words: str, at: pd.Timestamp | None = None) -> None:
     """Words on the chart, in its middle or at an instant: why there is nothing to see."""
-    where = {"x": 0.5, "xref": "paper"} if at is None else {"x": at}
+    where = {"x": 0.5} if at is None else {"x": at, "xref": "x"}
     if at is None:
-        figure.update_yaxes(showticklabels=False, showgrid=False)
-    figure.add_annotation(
-        **where, y=0.5, yref="paper", text=words, showarrow=False, font={"size": 14, "color": palette.muted},
-        bgcolor=palette.background, borderpad=4,
-    )  # fmt: skip
+        chart.layout["yaxis"] |= {"showticklabels": False, "showgrid": False}
+    palette = chart.palette
+    chart.write(words, 14, palette.muted, **where, y=0.5, bgcolor=palette.background, borderpad=4)

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from console.web.figures.frame import TimeAxis, say, time_figure
+from console.web.escape import plain
+from console.web.figures.frame import TimeAxis, say, time_chart
 from console.web.figures.runs import milliseconds
 from console.web.palette import Palette
 
-_ROW, _LEAST, _MOST, _AROUND = 24, 72, 560, 46
+_ROW, _LEAST, _MOST, _TITLE, _BELOW = 24, 72, 560, 36, 10
 """Pixels: a replica's row, the least and largest height of all rows, and what stands around them."""
 _MOST_NAMES = 24
 _SCALE = 140
@@ -26,31 +27,32 @@ def heat_map(heat: pd.DataFrame, axis: TimeAxis, palette: Palette, question: str
         heat: as `EndpointPage.heat`.
     """
     rows = min(_MOST, max(_LEAST, _ROW * len(heat)))
-    figure = time_figure(question, axis, palette, height=rows + _AROUND)
+    chart = time_chart(question, axis, palette, height=rows + _TITLE + _BELOW)
+    chart.layout["margin"] |= {"t": _TITLE}
+    chart.layout |= {"hovermode": "closest", "showlegend": False}
     if heat.empty or not heat.notna().any(axis=None):
-        say(figure, "no hit ratio is known in this window", palette)
-        figure.update_yaxes(visible=False)
-        return figure
+        say(chart, "no hit ratio is known in this window")
+        chart.layout["yaxis"] |= {"visible": False}
+        return chart.figure()
     names = [str(name) for name in heat.index]
     at = milliseconds(pd.Series(heat.columns))
     width = float(at[1] - at[0]) if len(at) > 1 else 1000.0
     low, middle, high = palette.scale
-    figure.add_heatmap(
-        x=at + width / 2, y=list(range(len(names))), z=heat.to_numpy(dtype=np.float64), zmin=0, zmax=1,
-        xgap=0, ygap=2 if len(names) <= _MOST_NAMES else 0, hoverongaps=False,
+    chart.add(
+        "heatmap", x=at + width / 2, y=list(range(len(names))), z=heat.to_numpy(dtype=np.float64), zmin=0, zmax=1,
+        ygap=2 if len(names) <= _MOST_NAMES else 0, hoverongaps=False,
         colorscale=[[0, low], [0.5, middle], [1, high]],
-        colorbar={"tickformat": ".0%", "thickness": 10, "outlinewidth": 0, "nticks": 3, "tickfont_color": palette.muted,
-                  "len": min(rows, _SCALE), "lenmode": "pixels", "y": 1, "yanchor": "top", "xpad": 6},
-        text=[[name] * heat.shape[1] for name in names], hovertemplate="%{text}: %{z:.0%}<extra></extra>",
+        colorbar={"tickformat": ".0%", "thickness": 10, "outlinewidth": 0, "nticks": 3, "xpad": 6, "y": 1,
+                  "tickfont": {"color": palette.muted}, "len": min(rows, _SCALE), "lenmode": "pixels",
+                  "yanchor": "top"},
+        text=[[plain(name)] * heat.shape[1] for name in names], hovertemplate="%{text}: %{z:.0%}<extra></extra>",
     )  # fmt: skip
-    every = math.ceil(len(names) / _MOST_NAMES)
-    shown = range(0, len(names), every)
-    figure.update_yaxes(
-        tickvals=list(shown), ticktext=[_short(names[index]) for index in shown], autorange="reversed",
-        showgrid=False, rangemode="normal", automargin=True,
-    )  # fmt: skip
-    figure.update_layout(hovermode="closest", showlegend=False, margin_t=36)
-    return figure
+    shown = range(0, len(names), math.ceil(len(names) / _MOST_NAMES))
+    chart.layout["yaxis"] |= {
+        "tickvals": list(shown), "ticktext": [plain(_short(names[index])) for index in shown], "showgrid": False,
+        "autorange": "reversed", "rangemode": "normal", "automargin": True,
+    }  # fmt: skip
+    return chart.figure()
 
 
 def _short(name: str, most: int = 28) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from console.web.figures.frame import TimeAxis, say, time_figure
+from console.web.figures.frame import TimeAxis, say, time_chart
 from console.web.figures.runs import line, milliseconds, runs
 from console.web.palette import Palette
 
@@ -17,15 +17,15 @@ def hit_line(series: pd.DataFrame, axis: TimeAxis, palette: Palette, question: s
     Args:
         series: `at`, `width_seconds`, `hit_ratio` in [0, 1]; NaN: unknown, drawn as a hole.
     """
-    figure = time_figure(question, axis, palette)
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
+    chart = time_chart(question, axis, palette)
+    chart.layout["yaxis"] |= {"tickformat": ".0%", "range": [0, 1.02]}
     if series.empty or not series["hit_ratio"].notna().any():
-        say(figure, "no data in this window" if series.empty else "no traffic, or not exported", palette)
-        return figure
+        say(chart, "no data in this window" if series.empty else "no traffic, or not exported")
+        return chart.figure()
     at, values = milliseconds(series["at"]), series["hit_ratio"].to_numpy(dtype=np.float64)
     x, y = line(at, values, runs(at, np.isfinite(values), float(series["width_seconds"].iloc[0]) * 1000))
-    figure.add_scatter(
-        x=x, y=y, mode="lines", name="hit ratio, by token", line={"color": palette.primary, "width": 2},
+    chart.add(
+        "scatter", x=x, y=y, mode="lines", name="hit ratio, by token", line={"color": palette.primary, "width": 2},
         hovertemplate="%{y:.1%}", showlegend=True,
     )  # fmt: skip
-    return figure
+    return chart.figure()

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import plotly.graph_objects as go
 
 from console.segments import Segment
-from console.web.palette import FONT, Palette
+from console.web.figures.chart import Chart
+from console.web.palette import Palette
 from console.words import bounds_words
 from tierdeck.units import format_count, format_ratio
 
@@ -19,39 +20,41 @@ _WIDTH, _LETTER, _AROUND = 1150, 6.9, 20
 
 def tier_bar(parts: Sequence[Segment], palette: Palette) -> go.Figure:
     """The bar; a segment too narrow for its label has it below, as near as the others allow."""
-    figure = go.Figure()
+    chart = Chart(palette)
     for part in parts:
-        figure.add_bar(
-            x=[part.share], y=[""], orientation="h", width=1, name=part.source.label,
-            marker={"color": palette.of(part.source), "pattern": palette.pattern(part.source),
-                    "line": {"color": palette.background, "width": 1}},
+        seam = {"color": palette.background, "width": 1}
+        chart.add(
+            "bar", x=[part.share], y=[""], orientation="h", width=1, name=part.source.label,
+            marker={"color": palette.of(part.source), "pattern": palette.pattern(part.source), "line": seam},
             hovertemplate=f"{label(part)}<extra></extra>",
         )  # fmt: skip
-    start, below = 0.0, []
-    for part in parts:
-        if _fits(part, _lines(part)):
-            _write(figure, start, "<br>".join(_lines(part)), palette.on(part.source))
-        else:
-            below.append((start, part))
-            if _fits(part, [format_ratio(part.share)]):
-                _write(figure, start, f"<b>{format_ratio(part.share)}</b>", palette.on(part.source))
-        start += part.share
+    below = list(_write_inside(chart, parts))
     for x, part in _side_by_side(below):
         swatch = f"<span style='color:{palette.swatch(part.source)}'>■</span>"
-        figure.add_annotation(
-            x=x, xref="paper", xanchor="left", y=0, yref="paper", yanchor="top", yshift=-4, showarrow=False,
-            text=f"{swatch} {label(part)}", font={"size": 14, "color": palette.text},
-        )  # fmt: skip
+        chart.write(f"{swatch} {label(part)}", 14, x=x, xanchor="left", y=0, yanchor="top", yshift=-4)
     row = _ROW if below else 0
-    figure.update_layout(
-        template="none", barmode="stack", bargap=0, showlegend=False, dragmode=False,
-        font={"family": FONT, "color": palette.text}, height=_BAR + row, margin={"l": 0, "r": 0, "t": 0, "b": row},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"bgcolor": palette.raised, "bordercolor": palette.border, "font_color": palette.text},
-    )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[-0.5, 0.5], fixedrange=True)
-    return figure
+    chart.layout |= {
+        "barmode": "stack", "bargap": 0, "showlegend": False, "height": _BAR + row,
+        "margin": {"l": 0, "r": 0, "t": 0, "b": row},
+    }  # fmt: skip
+    chart.layout["xaxis"] |= {"visible": False, "range": [0, 1]}
+    chart.layout["yaxis"] |= {"visible": False, "range": [-0.5, 0.5]}
+    return chart.figure()
+
+
+def _write_inside(chart: Chart, parts: Sequence[Segment]) -> Iterator[tuple[float, Segment]]:
+    """Labels on the segments that hold them; the others, with where they start."""
+    start = 0.0
+    for part in parts:
+        if _fits(part, _lines(part)):
+            text = "<br>".join(_lines(part))
+        else:
+            yield start, part
+            text = f"<b>{format_ratio(part.share)}</b>" if _fits(part, [format_ratio(part.share)]) else ""
+        if text:
+            place = {"x": start, "xanchor": "left", "xshift": 8, "y": 0.5, "yanchor": "middle", "align": "left"}
+            chart.write(text, 15, chart.palette.on(part.source), **place)
+        start += part.share
 
 
 def label(part: Segment) -> str:
@@ -81,13 +84,6 @@ def _share_of(text: str) -> float:
     """Width of a text as a share of the bar's."""
     letters = len(text.replace("<b>", "").replace("</b>", ""))
     return (letters * _LETTER + _AROUND) / _WIDTH
-
-
-def _write(figure: go.Figure, x: float, text: str, color: str) -> None:
-    figure.add_annotation(
-        x=x, xref="paper", xanchor="left", xshift=8, y=0.5, yref="paper", yanchor="middle", align="left", text=text,
-        showarrow=False, font={"size": 15, "color": color}, captureevents=False,
-    )  # fmt: skip
 
 
 def _side_by_side(below: Sequence[tuple[float, Segment]]) -> Iterator[tuple[float, Segment]]:

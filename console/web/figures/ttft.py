@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from console.web.figures.frame import TimeAxis, say, time_figure
+from console.web.figures.chart import Chart
+from console.web.figures.frame import TimeAxis, say, time_chart
 from console.web.figures.runs import Array, line, milliseconds, polygon, runs
 from console.web.palette import Palette
 from console.words import bound_words
 
-QUANTILES = ("p95", "p50")
 _WIDE = 30
 """From this ratio of the largest p95 to the least p50 on, the axis is logarithmic."""
 
@@ -23,31 +24,34 @@ def ttft_lines(series: pd.DataFrame, axis: TimeAxis, palette: Palette, question:
         series: `at`, `width_seconds`, `ttft_p50`, `ttft_p95`, each also with `_low` and `_high`
             (seconds; where the quantile fell into +Inf: NaN, the last bound, inf).
     """
-    figure = time_figure(question, axis, palette)
-    figure.update_yaxes(ticksuffix=" s")
-    lows = [] if series.empty else [series[f"ttft_{name}_low"] for name in QUANTILES]
-    if not any(low.notna().any() for low in lows):
-        say(figure, "no data in this window" if series.empty else "no time to first token was observed", palette)
-        return figure
+    chart = time_chart(question, axis, palette)
+    chart.layout["yaxis"] |= {"ticksuffix": " s"}
+    if not series["ttft_p50_low"].notna().any():
+        say(chart, "no data in this window" if series.empty else "no time to first token was observed")
+        return chart.figure()
     if _is_wide(series):
         ticks = [10.0**power for power in range(-3, 4)]
-        words = [bound_words(tick) for tick in ticks]
-        figure.update_yaxes(type="log", title_text="log scale", rangemode="normal", tickvals=ticks, ticktext=words)
+        chart.layout["yaxis"]["title"] |= {"text": "log scale"}
+        chart.layout["yaxis"] |= {
+            "type": "log", "rangemode": "normal", "tickvals": ticks, "ticktext": [bound_words(tick) for tick in ticks],
+            "ticksuffix": "",
+        }  # fmt: skip
     at = milliseconds(series["at"])
     width = float(series["width_seconds"].iloc[0]) * 1000
-    for name, color, weight in (("p95", palette.text, 2), ("p50", palette.primary, 2)):
+    for name, color in (("p95", palette.text), ("p50", palette.primary)):
         value, low, high = (series[f"ttft_{name}{end}"].to_numpy(dtype=np.float64) for end in ("", "_low", "_high"))
-        _band(figure, name, (at, low, high, width), color)
+        x, y = polygon(at, low, high, runs(at, np.isfinite(high), width))
+        chart.add(
+            "scatter", x=x, y=y, mode="none", fill="toself", fillcolor=_faint(color), hoverinfo="skip",
+            name=f"{name}'s bucket", showlegend=name == "p95",
+        )  # fmt: skip
         x, y = line(at, value, runs(at, np.isfinite(value), width))
-        figure.add_scatter(
-            x=x, y=y, mode="lines", name=name, line={"color": color, "width": weight, "dash": _DASHES[name]},
+        chart.add(
+            "scatter", x=x, y=y, mode="lines", name=name, line={"color": color, "width": 2},
             hovertemplate="%{y:.3~s}s",
         )  # fmt: skip
-        _beyond(figure, name, (at, low), np.isinf(high), color)
-    return figure
-
-
-_DASHES = {"p95": "solid", "p50": "solid"}
+        _beyond(chart, name, (at, low), np.isinf(high), color)
+    return chart.figure()
 
 
 def _is_wide(series: pd.DataFrame) -> bool:
@@ -57,21 +61,12 @@ def _is_wide(series: pd.DataFrame) -> bool:
     return bool(low > 0 and high > _WIDE * low)
 
 
-def _band(figure: go.Figure, name: str, band: tuple[Array, Array, Array, float], color: str) -> None:
-    at, low, high, width = band
-    x, y = polygon(at, low, high, runs(at, np.isfinite(high), width))
-    figure.add_scatter(
-        x=x, y=y, mode="none", fill="toself", fillcolor=_faint(color), hoverinfo="skip",
-        name=f"{name}'s bucket", showlegend=name == "p95",
-    )  # fmt: skip
-
-
-def _beyond(figure: go.Figure, name: str, bound: tuple[Array, Array], beyond: Array, color: str) -> None:
+def _beyond(chart: Chart, name: str, bound: tuple[Array, Array], beyond: npt.NDArray[np.bool_], color: str) -> None:
     if not beyond.any():
         return
     at, low = (part[beyond] for part in bound)
-    figure.add_scatter(
-        x=at, y=low, mode="markers", name=f"{name} ≥ {bound_words(float(low.max()))}",
+    chart.add(
+        "scatter", x=at, y=low, mode="markers", name=f"{name} ≥ {bound_words(float(low.max()))}",
         marker={"symbol": "triangle-up", "size": 8, "color": color}, hovertemplate="≥ %{y:.3~s}s",
     )  # fmt: skip
 
