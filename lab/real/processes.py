@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ctypes
 import os
 import signal
@@ -82,16 +81,21 @@ class Child:
         _LOG.info("process_ready", process=self.name, seconds=round(time.monotonic() - self.started_at, 1))
 
     async def stop(self) -> None:
-        """SIGTERM to the group, and SIGKILL to whatever of it is left."""
+        """SIGTERM to the group, and SIGKILL to what is left after a while: the last to go clear shared memory away."""
         self._signal(signal.SIGTERM)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), _STOP_SECONDS)
+        end = time.monotonic() + _STOP_SECONDS
+        while self._signal(0) and time.monotonic() < end:
+            await asyncio.sleep(0.1)
         self._signal(signal.SIGKILL)
         await self._process.wait()
 
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+    def _signal(self, number: int) -> bool:
+        """Whether anybody of the group was there to get it."""
+        try:
             os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
 
 async def stop_all(children: Sequence[Child]) -> None:

@@ -107,6 +107,7 @@ def running_fleet(folder: Path) -> Iterator[LiveFleet]:
             stderr=errors,
         )
     groups: set[int] = set()
+    before = _shared_memory()
     try:
         fleet = LiveFleet(_address(process, log), config)
         groups = {one["pid"] for one in fleet.state()["processes"].values()}
@@ -120,6 +121,7 @@ def running_fleet(folder: Path) -> Iterator[LiveFleet]:
         process.communicate()
     assert process.returncode == 0, log.read_text()[-2000:]
     assert not [group for group in groups if _alive(group)]
+    assert not _shared_memory() - before
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
@@ -132,6 +134,11 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
             return line.decode().strip()
         time.sleep(0.5)
     raise AssertionError(f"the fleet did not start\n{log.read_text()[-3000:]}")
+
+
+def _shared_memory() -> set[str]:
+    """What vLLM and LMCache make there."""
+    return {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith(("psm_", "lmcache_"))}
 
 
 def _alive(group: int) -> bool:

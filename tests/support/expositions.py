@@ -101,3 +101,18 @@ def codes(part: Mapping[str, Any]) -> list[str]:
 
 def tokens(part: Mapping[str, Any]) -> dict[str, float | None]:
     return {tier: figures["tokens"] for tier, figures in part["tiers"].items()}
+
+
+def window(
+    tmp_path: Path, first: str, last: str, facts: dict[str, Any] | None = None, **caches: tuple[str, str]
+) -> Any:
+    """Replica A's part for two pages of vLLM and, by source, two pages of each cache."""
+    bodies: dict[int, dict[str, str]] = {0: {"vllm": first}, 60: {"vllm": last}}
+    for name, pages in caches.items():
+        bodies[0][name.replace("_", "-")], bodies[60][name.replace("_", "-")] = pages
+    return explained(tmp_path, {"A": bodies}, facts)["replicas"]["A"]
+
+
+def bounds(part: Any, tier: str) -> tuple[float | None, float | None, float | None]:
+    figures = part["tiers"][tier]
+    return figures["low"], figures["tokens"], figures["high"]
