@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,25 +13,35 @@ from console.segments import Segment, segments
 from console.story import Span, Story, tell
 from console.totals import EndpointSummary
 from console.trends import Trend, trend
-from console.words import GLYPHS, quantile_of, quantile_words
+from console.words import GLYPHS, quantile_of, quantile_words, ratio_words
+from tierdeck.account import worst_first
 from tierdeck.fleet import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointRow:
-    """One endpoint in the table; trends run over the window. `hit_percent` None: unknown, `why` says so."""
+    """One endpoint in the table; trends run over the window.
+
+    Attributes:
+        hit_percent: None: unknown; `hit_words` say so in short, `why` in full.
+        state_rank: the worst state first.
+        ttft_seconds: p95, or the least that it can be; None: unknown.
+    """
 
     cluster: str
     name: str
     state: str
+    state_rank: int
     model: str
     replicas: str
     strategy: str
     hit_percent: float | None
+    hit_words: str
     why: str
     segments: tuple[Segment, ...]
     hit_trend: Trend
     ttft_p95: str
+    ttft_seconds: float | None
     ttft_trend: Trend
     notes: int
 
@@ -64,6 +75,15 @@ def fleet_page(
     return FleetPage(scope, clusters, tell(span, parts, by_endpoint, whole), rows)
 
 
+ORDERS: Mapping[str, Callable[[EndpointRow], float]] = {
+    "as declared": lambda row: 0.0,
+    "worst state": lambda row: row.state_rank,
+    "lowest hit ratio": lambda row: math.inf if row.hit_percent is None else row.hit_percent,
+    "slowest": lambda row: math.inf if row.ttft_seconds is None else -row.ttft_seconds,
+}
+"""Ways to sort the table; what is unknown comes last."""
+
+
 def replica_words(part: EndpointSummary) -> str:
     """`3`, or `2 of 3 readable`."""
     many = len(part.replicas)
@@ -85,14 +105,17 @@ def _row(
         cluster=part.accounts.cluster,
         name=part.accounts.endpoint,
         state=f"{GLYPHS[whole.state]} {whole.state}",
+        state_rank=worst_first(whole.state),
         model=model_words(part, endpoint),
         replicas=replica_words(part),
         strategy=(endpoint.strategy if endpoint else "") or "not told",
         hit_percent=None if ratio.value is None else 100 * ratio.value,
+        hit_words=ratio_words(ratio),
         why=ratio.reason,
         segments=tuple(segments(part.pieces)),
         hit_trend=trend(series, "hit_ratio", *edges),
         ttft_p95=quantile_words(p95),
+        ttft_seconds=p95.value if p95.at_least is None else p95.at_least,
         ttft_trend=trend(_at_least(series), "ttft_p95", *edges, worst=True),
         notes=len(note_lines([part])),
     )

@@ -17,7 +17,7 @@ from console.fleet_page import FleetPage, fleet_page
 from console.measures import query_time
 from console.story import Span
 from console.totals import EndpointSummary, summarize_endpoint
-from console.windows import WINDOWS
+from console.windows import DEFAULT, WINDOWS
 from console.words import Freshness, freshness
 from db import Store
 from tierdeck.errors import UsageError
@@ -47,7 +47,7 @@ def fleet_view(window: str, now: float) -> FleetPage:
     Raises:
         TierdeckError: the store can't be read; so for all queries here.
     """
-    return _fleet(_url(), window, WINDOWS[window].ends_at(now))
+    return _fleet(_url(), window, _ends_at(window, now))
 
 
 def endpoint_view(cluster: str, endpoint: str, window: str, now: float) -> EndpointPage:
@@ -56,12 +56,12 @@ def endpoint_view(cluster: str, endpoint: str, window: str, now: float) -> Endpo
     Raises:
         UsageError: there is no such endpoint.
     """
-    return _endpoint(_url(), cluster, endpoint, window, WINDOWS[window].ends_at(now))
+    return _endpoint(_url(), cluster, endpoint, window, _ends_at(window, now))
 
 
 def admin_view(now: float) -> AdminPage:
     """The Admin view."""
-    return _admin(_url(), WINDOWS["15m"].ends_at(now))
+    return _admin(_url(), _ends_at(DEFAULT, now))
 
 
 def fleet() -> Fleet:
@@ -77,6 +77,10 @@ def data_age(now: float) -> Freshness:
 def store_answers() -> float | None:
     """Ask the store something small, uncached: the newest round's instant."""
     return _store(_url()).last_at()
+
+
+def _ends_at(window: str, now: float) -> float:
+    return WINDOWS[window].ends_at(now, load_settings().scrape_interval_seconds)
 
 
 def _url() -> str:

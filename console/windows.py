@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from tierdeck.resolution import Resolution
 
+_LONGEST_STEP_SECONDS = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -21,9 +23,14 @@ class Window:
     def resolution(self) -> Resolution:
         return Resolution.for_window(self.seconds)
 
-    def ends_at(self, now: float) -> float:
-        """`now` back to the last step, so that all who look within a step share one cached answer."""
-        return math.floor(now / self.step_seconds) * self.step_seconds
+    def ends_at(self, now: float, interval_seconds: float = 0.0) -> float:
+        """`now` back to the last step, so that all who look within a step share one cached answer.
+
+        Args:
+            interval_seconds: between two scrapes; nothing changes faster.
+        """
+        step = max(self.step_seconds, min(interval_seconds, _LONGEST_STEP_SECONDS))
+        return math.floor(now / step) * step
 
 
 WINDOWS = {

@@ -49,5 +49,5 @@ def window_picker() -> str:
 
 def _status(about: str) -> None:
     age = queries.data_age(time.time())
-    words = " · ".join(filter(None, (escaped(about), age.words)))
+    words = escaped(" · ".join(filter(None, (about, age.words))))
     st.caption(words if age.fresh else f":orange[{words}]")

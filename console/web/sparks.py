@@ -12,8 +12,6 @@ from console.trends import Trend
 from console.web.palette import Palette
 
 _WIDTH, _HEIGHT, _EDGE = 104, 28, 3
-SPARK_COLUMN = 120
-"""Pixels: width of the column that holds one."""
 
 
 def spark(values: Trend, color: str, high: float | None = None) -> str:

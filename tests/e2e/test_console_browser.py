@@ -54,7 +54,7 @@ def visit(chromium: Browser, url: str, scheme: str = "light") -> tuple[Page, Wat
 def test_a_view_draws_without_errors_or_outside_hosts(address: str, chromium: Browser, view: str, scheme: str) -> None:
     path, traces = VIEWS[view]
     page, watch = visit(chromium, f"{address}/{path}{'&' if '?' in path else '?'}freeze=1", scheme)
-    page.locator("[data-testid=stDataFrame] canvas").first.wait_for(timeout=WAIT_MS)
+    page.locator("table, [data-testid=stDataFrame] canvas").first.wait_for(timeout=WAIT_MS)
     settle(page, traces)
     picture(page, SCREENSHOTS / f"{view}-{scheme}.png")
     text = words(page)
@@ -84,20 +84,23 @@ def test_the_fleet_says_where_the_tokens_came_from(address: str, chromium: Brows
     page.close()
 
 
-def test_a_click_in_the_table_opens_the_endpoint(address: str, chromium: Browser) -> None:
+def test_a_link_in_the_table_opens_the_endpoint_over_the_same_window(address: str, chromium: Browser) -> None:
     page, _ = visit(chromium, f"{address}/?window=1h&freeze=1")
-    table = page.locator("[data-testid=stDataFrame] canvas").first
-    table.wait_for(timeout=WAIT_MS)
-    settle(page, 8)
-    table.scroll_into_view_if_needed()
-    box = table.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 50, box["y"] + 36 + 36 + 18)  # the second row
-    page.get_by_role("heading", name="Endpoint").wait_for(timeout=WAIT_MS)
+    page.get_by_role("link", name="rag-32b").click(timeout=WAIT_MS)
     page.wait_for_url(re.compile("endpoint=rag-32b"), timeout=WAIT_MS)
     asked = parse_qs(urlsplit(page.url).query)
     assert (asked["cluster"], asked["endpoint"], asked["window"]) == (["prod-usw2"], ["rag-32b"], ["1h"])
     page.get_by_text("Qwen2.5-32B").first.wait_for(timeout=WAIT_MS)
+    page.get_by_role("heading", name=re.compile("Where did the last hour's")).wait_for(timeout=WAIT_MS)
+    page.close()
+
+
+def test_another_view_keeps_the_window(address: str, chromium: Browser) -> None:
+    page, _ = visit(chromium, f"{address}/?window=6h&freeze=1")
+    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).wait_for(timeout=WAIT_MS)
+    page.get_by_test_id("stTopNavLink").filter(has_text="Endpoint").click()
+    page.get_by_role("heading", name="Endpoint").wait_for(timeout=WAIT_MS)
+    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).wait_for(timeout=WAIT_MS)
     page.close()
 
 

@@ -104,9 +104,9 @@ def served(command: list[str], health: str, environment: Mapping[str, str], log:
 
 
 @contextmanager
-def console(url: str, log: Path) -> Iterator[str]:
+def console(url: str, log: Path, environment: Mapping[str, str] = _PATIENT) -> Iterator[str]:
     """The console on a store."""
-    environment = {"TIERDECK_DATABASE_URL": url, **_PATIENT}
+    environment = {"TIERDECK_DATABASE_URL": url, **environment}
     with served(["-m", "console.web", "--port", "{port}"], "/_stcore/health", environment, log) as address:
         yield address
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from console import queries
 from console.web.empty import no_targets
+from console.web.escape import escaped
 from console.web.live import live
 from console.web.tables import table
 
@@ -27,7 +28,7 @@ def render() -> None:
 def _status() -> None:
     now = time.time()
     page, age = queries.admin_view(now), queries.data_age(now)
-    st.caption(f"{page.store} · {page.summary} · {age.words}")
+    st.caption(escaped(f"{page.store} · {page.summary} · {age.words}"))
 
 
 def _body() -> None:

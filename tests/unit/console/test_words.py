@@ -67,3 +67,4 @@ def test_a_windows_end_is_shared_by_all_who_look_within_a_step() -> None:
     window = WINDOWS["15m"]
     assert window.ends_at(1003.2) == window.ends_at(1004.9) == 1000
     assert window.ends_at(1005.0) == 1005
+    assert window.ends_at(1019.0, interval_seconds=15) == 1005  # nothing changes between two scrapes
