@@ -20,7 +20,7 @@ from tierdeck.units import format_count, format_size
 NOT_PROVED = "configured, not proved"
 NUMBERS = ("prompt tokens", "hit ratio", "KV usage")
 _MOST_MOMENTS = 5
-_SHORT_NAME = 9
+_SHORT_NAME = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def endpoint_page(
         story=tell(span, [part], whole, whole),
         hits=whole[["at", "width_seconds", "hit_ratio"]],
         heat=_heat(series[1], whole, span, [account.name for account, _ in part.replicas]),
-        moments=_moments(series[1], span, declared.name),
+        moments=_moments(series[1], span),
         replicas=rows.astype(dict.fromkeys(NUMBERS, "float64")) if len(rows) else rows,
         states=tuple(f"{GLYPHS[state]} {state}: {state.meaning}" for state in sorted(states)),
     )
@@ -92,7 +92,7 @@ def _heat(series: pd.DataFrame, whole: pd.DataFrame, span: Span, order: list[str
     return found.reindex(columns=buckets).reindex([*order, *sorted(set(series["replica"]) - set(order))])
 
 
-def _moments(series: pd.DataFrame, span: Span, endpoint: str) -> tuple[Moment, ...]:
+def _moments(series: pd.DataFrame, span: Span) -> tuple[Moment, ...]:
     """Restarts; those close to each other stand as one."""
     restarted = series[series["restarts"] > 0].sort_values("at")
     apart = pd.Timedelta(seconds=span.window.seconds / _MOST_MOMENTS)
@@ -102,15 +102,15 @@ def _moments(series: pd.DataFrame, span: Span, endpoint: str) -> tuple[Moment, .
             groups[-1].append((at, replica, restarts))
         else:
             groups.append([(at, replica, restarts)])
-    return tuple(Moment(group[0][0], _restart_words(group, endpoint)) for group in groups)
+    return tuple(Moment(group[0][0], _restart_words(group)) for group in groups)
 
 
-def _restart_words(group: list[tuple[pd.Timestamp, str, int]], endpoint: str) -> str:
+def _restart_words(group: list[tuple[pd.Timestamp, str, int]]) -> str:
     restarts = sum(count for _, _, count in group)
     if restarts > 1:
         return f"{restarts} restarts"
-    name = group[0][1].removeprefix(f"{endpoint}-")
-    return f"restart {name if len(name) <= _SHORT_NAME else '…' + name[-_SHORT_NAME:]}"
+    name = group[0][1]
+    return f"restart {name if len(name) <= _SHORT_NAME else '…' + name[1 - _SHORT_NAME :]}"
 
 
 def _row(account: ReplicaAccount, one: Summary) -> dict[str, str | float | None]:

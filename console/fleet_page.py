@@ -25,6 +25,7 @@ class EndpointRow:
     Attributes:
         hit_percent: None: unknown; `hit_words` say so in short, `why` in full.
         state_rank: the worst state first.
+        strategy: as configured; "": not told.
         ttft_seconds: p95, or the least that it can be; None: unknown.
     """
 
@@ -108,7 +109,7 @@ def _row(
         state_rank=worst_first(whole.state),
         model=model_words(part, endpoint),
         replicas=replica_words(part),
-        strategy=(endpoint.strategy if endpoint else "") or "not told",
+        strategy=endpoint.strategy if endpoint else "",
         hit_percent=None if ratio.value is None else 100 * ratio.value,
         hit_words=ratio_words(ratio),
         why=ratio.reason,

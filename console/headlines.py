@@ -37,7 +37,7 @@ def headlines(whole: Summary, hit_bounds: tuple[float, float]) -> tuple[Headline
     by_token = _ratio_or_bounds(tiers.by_token, hit_bounds)
     return (
         _headline(HIT_BY_TOKEN, by_token, tiers.by_token.reason, _hits(tiers)),
-        _headline(HIT_BY_REQUEST, ratio_words(tiers.by_request), tiers.by_request.reason, "mean of the requests' own"),
+        _headline(HIT_BY_REQUEST, ratio_words(tiers.by_request), tiers.by_request.reason, "mean over requests"),
         replace(_headline(TTFT, quantile_words(p50), p50.reason, quantile_bounds(p50)), label="TTFT p50"),
         replace(_headline(TTFT, quantile_words(p95), p95.reason, quantile_bounds(p95)), label="TTFT p95"),
         _headline(REQUESTS, count_words(whole.requests), whole.requests.reason, _at_work(whole)),
@@ -50,7 +50,7 @@ def _headline(explanation: Explanation, value: str, reason: str, below: str) -> 
 
 def _hits(tiers: TierSplit) -> str:
     hits = tiers.l0 + tiers.lower
-    return hits.reason if hits.value is None else f"{format_count(hits.value)} tokens not recomputed"
+    return hits.reason if hits.value is None else f"{format_count(hits.value)} tokens from caches"
 
 
 def _ratio_or_bounds(ratio: Ratio, bounds: tuple[float, float]) -> str:

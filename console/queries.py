@@ -27,6 +27,7 @@ from tierdeck.settings import Settings, load_settings
 
 _TTL_SECONDS = 120
 _STATUS_TTL_SECONDS = 2
+LEAST_REFRESH_SECONDS = 5.0
 _MOST_RAW_REPLICAS = 8
 
 
@@ -62,6 +63,11 @@ def endpoint_view(cluster: str, endpoint: str, window: str, now: float) -> Endpo
 def admin_view(now: float) -> AdminPage:
     """The Admin view."""
     return _admin(_url(), _ends_at(DEFAULT, now))
+
+
+def refresh_seconds(window: str = DEFAULT) -> float:
+    """How often to look anew: twice while an answer lasts, so that a new one is seen soon."""
+    return max(LEAST_REFRESH_SECONDS, WINDOWS[window].step(load_settings().scrape_interval_seconds) / 2)
 
 
 def fleet() -> Fleet:

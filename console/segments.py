@@ -16,8 +16,6 @@ from tierdeck.split import TierSplit
 from tierdeck.summary import Summary
 from tierdeck.tiers import Tier
 
-_VISIBLE = 0.005
-
 
 class Source(StrEnum):
     """Segments from hot to cold, as they lie on the bar from left to right."""
@@ -49,8 +47,8 @@ class Segment:
 
     @property
     def estimated(self) -> bool:
-        """The bounds differ where people see it."""
-        return self.share_high - self.share_low >= _VISIBLE
+        """The bounds differ in whole percent, as they are shown."""
+        return round(100 * self.share_low) != round(100 * self.share_high)
 
 
 def segments(summaries: Iterable[Summary]) -> list[Segment]:

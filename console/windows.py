@@ -12,7 +12,7 @@ _LONGEST_STEP_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`name` stands in the URL, `words` on the page; a new end every `step_seconds`."""
+    """`name` stands in the URL, `words` on the page; a new end at least every `step_seconds`."""
 
     name: str
     seconds: float
@@ -23,13 +23,17 @@ class Window:
     def resolution(self) -> Resolution:
         return Resolution.for_window(self.seconds)
 
-    def ends_at(self, now: float, interval_seconds: float = 0.0) -> float:
-        """`now` back to the last step, so that all who look within a step share one cached answer.
+    def step(self, interval_seconds: float) -> float:
+        """Seconds from one end to the next.
 
         Args:
             interval_seconds: between two scrapes; nothing changes faster.
         """
-        step = max(self.step_seconds, min(interval_seconds, _LONGEST_STEP_SECONDS))
+        return max(self.step_seconds, min(interval_seconds, _LONGEST_STEP_SECONDS))
+
+    def ends_at(self, now: float, interval_seconds: float = 0.0) -> float:
+        """`now` back to the last step, so that all who look within a step share one cached answer."""
+        step = self.step(interval_seconds)
         return math.floor(now / step) * step
 
 

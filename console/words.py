@@ -78,10 +78,10 @@ def quantile_words(quantile: Quantile) -> str:
 def quantile_bounds(quantile: Quantile) -> str:
     """How sure the quantile is."""
     if quantile.at_least is not None:
-        return "beyond the last bucket's bound"
+        return "beyond the last bound"
     if quantile.low is None or quantile.high is None:
         return quantile.reason
-    return f"between {bound_words(quantile.low)} and {bound_words(quantile.high)}"
+    return f"{bound_words(quantile.low)} to {bound_words(quantile.high)}"
 
 
 def bound_words(seconds: float) -> str:

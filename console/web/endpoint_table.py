@@ -53,7 +53,7 @@ def _cells(row: EndpointRow, palette: Palette, window: str, *, several: bool) ->
     yield _cell(escape(row.state))
     yield _cell(escape(row.model), _CUT, row.model)
     yield _cell(escape(row.replicas))
-    yield _cell(escape(row.strategy))
+    yield _cell(escape(row.strategy or "not told"))
     yield _cell(_share(row, palette), "", row.why)
     yield _cell(_image(mini_bar(row.segments, palette), "tokens by tier"))
     yield _cell(_image(spark(row.hit_trend, palette.primary, high=1.0), "hit ratio over time, from 0 to 100 %"))

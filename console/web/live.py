@@ -7,15 +7,15 @@ from collections.abc import Callable
 import streamlit as st
 
 from console.measures import VIEW_FAILURES, VIEW_RUNS
+from console.queries import LEAST_REFRESH_SECONDS
 from tierdeck.errors import TierdeckError
 
-REFRESH_SECONDS = 5
 
-
-def live(view: str, draw: Callable[[], None], *, is_quiet: bool = False) -> None:
+def live(view: str, draw: Callable[[], None], every: float = LEAST_REFRESH_SECONDS, *, is_quiet: bool = False) -> None:
     """Draw now and every few seconds; `?freeze=1` draws once, for screenshots.
 
     Args:
+        every: seconds; nothing is gained by asking more often than the answer changes.
         is_quiet: another part of the page tells the failure.
     """
 
@@ -29,7 +29,7 @@ def live(view: str, draw: Callable[[], None], *, is_quiet: bool = False) -> None
                 tell(error)
 
     frozen = st.query_params.get("freeze") == "1"
-    st.fragment(guarded, run_every=None if frozen else REFRESH_SECONDS)()
+    st.fragment(guarded, run_every=None if frozen else every)()
 
 
 def tell(error: TierdeckError) -> None:

@@ -50,19 +50,22 @@ def chart(figure: go.Figure, key: str, words: str) -> None:
 
 
 def draw_notes(notes: Sequence[NoteLine]) -> None:
-    """Everything that makes the figures less than certain, folded."""
+    """Everything that makes the figures less than certain, folded; the browser gets it when it is opened."""
     if not notes:
         return
     many = f"{len(notes)} note{'' if len(notes) == 1 else 's'}"
-    with st.expander(f"{many}: what makes these figures less than certain"):
-        lines = [
-            {
-                "note": f"`{note.code}`",
-                "where": escaped(note.where),
-                "what it means": escaped(note.meaning),
-                "evidence": escaped(note.evidence),
-            }
-            for note in notes
-        ]
-        with st.container(height=_NOTES_HEIGHT if len(notes) > _MANY_NOTES else "content", border=False):
-            st.table(pd.DataFrame(lines), border="horizontal", hide_index=True)
+    label = f"{many}: what makes these figures less than certain"
+    box = st.expander(label, key="notes", on_change="rerun", bind="query-params")
+    if not box.open:
+        return
+    lines = [
+        {
+            "note": f"`{note.code}`",
+            "where": escaped(note.where),
+            "what it means": escaped(note.meaning),
+            "evidence": escaped(note.evidence),
+        }
+        for note in notes
+    ]
+    with box, st.container(height=_NOTES_HEIGHT if len(notes) > _MANY_NOTES else "content", border=False):
+        st.table(pd.DataFrame(lines), border="horizontal", hide_index=True)

@@ -17,8 +17,8 @@ _TITLE = 56
 """Pixels of the title with a row of names under it."""
 _NEAR_AN_END = 0.08
 _TWO_LINES = pd.Timedelta(hours=12)
-"""Windows from here on have the day under the hour."""
 _DAYS = pd.Timedelta(days=2)
+"""Windows between these have the day under the hour; shorter ones tell the hour, longer ones the day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class TimeAxis:
     @property
     def lines(self) -> int:
         """Lines of text under the axis, those of the events not counted."""
-        return 2 if self.end - self.start >= _TWO_LINES else 1
+        return 2 if _TWO_LINES <= self.end - self.start <= _DAYS else 1
 
     @property
     def tick_format(self) -> str:
         if self.end - self.start > _DAYS:
-            return "%d %b\n%H:%M"
+            return "%d %b"
         return "%H:%M\n%d %b" if self.lines == 2 else "%H:%M"
 
 

@@ -22,7 +22,7 @@ def render() -> None:
         status = st.container()
     with status:
         live("admin", _status, is_quiet=True)
-    live("admin", _body)
+    live("admin", _body, queries.refresh_seconds())
 
 
 def _status() -> None:

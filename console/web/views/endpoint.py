@@ -38,8 +38,8 @@ def render() -> None:
         header("Endpoint", lambda _: "")
         no_endpoints()
         return
-    window = header("Endpoint", lambda name: _page(known, name).facts, lambda: _pick(known))
-    live("endpoint", lambda: _body(_page(known, window)))
+    window = header("Endpoint", lambda _: "", lambda: _pick(known))
+    live("endpoint", lambda: _body(_page(known, window)), queries.refresh_seconds(window))
 
 
 def _pick(known: tuple[tuple[str, str], ...]) -> None:
@@ -70,6 +70,7 @@ def _page(known: tuple[tuple[str, str], ...], window: str) -> EndpointPage:
 
 def _body(page: EndpointPage) -> None:
     colors, story = palette.current(), page.story
+    st.caption(escaped(page.facts))
     events = [Event(moment.at, plain(moment.words)) for moment in page.moments]
     axis = TimeAxis(story.span.start, story.span.end, events)
     draw_bar(story, colors)
@@ -89,8 +90,9 @@ def _body(page: EndpointPage) -> None:
     chart(heat_map(page.heat, axis, colors, question), "heat", f"{question} Hit ratio per replica over time.")
     _replicas(page)
     draw_notes(story.notes)
-    with st.expander("How is each number computed, and from which readings?"):
-        st.markdown(every_number())
+    how = st.expander("How is each number computed, and from which readings?", key="how", on_change="rerun")
+    if how.open:
+        how.markdown(every_number())
 
 
 def _replicas(page: EndpointPage) -> None:

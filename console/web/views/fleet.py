@@ -26,7 +26,7 @@ _FEW = 6
 def render() -> None:
     """The whole view; its body stays up to date."""
     window = header("Fleet", lambda name: queries.fleet_view(name, time.time()).scope)
-    live("fleet", lambda: _body(window))
+    live("fleet", lambda: _body(window), queries.refresh_seconds(window))
 
 
 def _body(window: str) -> None:
@@ -59,4 +59,5 @@ def _table(page: FleetPage, colors: palette.Palette, window: str) -> None:
                 label_visibility="collapsed",
             )  # fmt: skip
     st.html(endpoint_table(sorted(page.rows, key=ORDERS[order]), colors, window))
-    st.caption(f"Strategy: {NOT_PROVED}.")
+    if any(row.strategy for row in page.rows):
+        st.caption(f"Strategy: {NOT_PROVED}.")

@@ -195,3 +195,12 @@ def test_many_endpoints_can_be_sorted_by_what_matters(store: str, now: float) ->
     lowest = table(open_view("fleet", sort="lowest hit ratio"))
     assert [row["endpoint"] for row in lowest] == ["e0", "e1", "e2", "e3", "e4", "e5", "quiet"]
     assert lowest[-1]["hit ratio"] == "no traffic"
+
+
+def test_the_notes_are_told_when_they_are_opened(store: str, now: float) -> None:
+    fill(store, usual_fleet(now), now - 1200, now)
+    assert "5 notes: what makes these figures less than certain" in [box.label for box in open_view("fleet").expander]
+    opened = open_view("fleet", notes="true")
+    notes = opened.table[0].value
+    assert notes["note"].tolist()[:2] == ["`restarted`", "`split_estimated`"]
+    assert notes["evidence"].str.contains("1 restarts").any()

@@ -48,7 +48,7 @@ def test_the_bars_question_follows_the_window() -> None:
 def test_a_quantile_in_the_last_bucket_is_a_lower_bound() -> None:
     assert quantile_words(Quantile(at_least=60.0)) == "≥ 60 s"
     assert quantile_words(Quantile(value=0.212, low=0.1, high=0.25)) == "212 ms"
-    assert quantile_bounds(Quantile(value=0.212, low=0.1, high=0.25)) == "between 100 ms and 250 ms"
+    assert quantile_bounds(Quantile(value=0.212, low=0.1, high=0.25)) == "100 ms to 250 ms"
     assert quantile_words(Quantile(reason="no observations in the window")) == "no traffic"
 
 
