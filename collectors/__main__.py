@@ -100,6 +100,29 @@ def snapshot(
     _guard(act)
 
 
+@app.command()
+def backfill(
+    recording: Annotated[
+        typer.FileText,
+        typer.Argument(metavar="FILE", encoding="utf-8", errors="replace", help="A recording; - for standard input."),
+    ],
+) -> None:
+    """Account a recording of the past (docs/store.md) into the store; progress goes to stderr."""
+
+    from collectors.backfill import backfill as account
+    from db import Store
+
+    def act() -> None:
+        settings = load_settings()
+        with Store.open(settings.store_url, max_cache_salts=settings.max_cache_salts) as store:
+            for progress in account(recording, store, settings.cluster, settings.warming):
+                _tell(f"{progress.source}: {100 * progress.share:.0f} % accounted")
+        if not progress.is_done:
+            raise TierdeckError(f"the recording ends at {100 * progress.share:.0f} % of what its first line says")
+
+    _guard(act)
+
+
 def _tell(line: str) -> None:
     print(line, file=sys.stderr)
 

@@ -141,15 +141,27 @@ def read_config(path: Path, cluster: str) -> Inventory:
         raise UsageError(f"{path}: {error.strerror}", "Give the file with --config or TIERDECK_CONFIG_FILE.") from error
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
+    return inventory_of(document, cluster, str(path))
+
+
+def inventory_of(document: object, cluster: str, where: str) -> Inventory:
+    """What a configuration document declares.
+
+    Args:
+        where: the document's place, for messages.
+
+    Raises:
+        UsageError: it is broken; one line that names the key.
+    """
     if not isinstance(document, Mapping):
-        raise UsageError(f"{path}: endpoints: missing", "docs/config.md shows a whole file.")
+        raise UsageError(f"{where}: endpoints: missing", "docs/config.md shows a whole file.")
     try:
         file = _File.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        key = ".".join(str(part) for part in first["loc"])
         message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{path}: {where or 'file'}: {message}", "docs/config.md shows a whole file.") from error
+        raise UsageError(f"{where}: {key or 'file'}: {message}", "docs/config.md shows a whole file.") from error
     endpoints = tuple(_endpoint(endpoint, cluster) for endpoint in file.endpoints)
     pools = tuple(_replica(ReplicaKey(cluster, POOL, pool.name), pool.targets) for pool in file.pools)
     return Inventory(endpoints, pools)

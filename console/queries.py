@@ -18,8 +18,9 @@ from console.measures import query_time
 from console.story import Span
 from console.totals import EndpointSummary, summarize_endpoint
 from console.windows import DEFAULT, WINDOWS
-from console.words import Freshness, freshness
+from console.words import Freshness, backfill_words, freshness
 from db import Store
+from tierdeck.backfill import Backfill
 from tierdeck.errors import UsageError
 from tierdeck.fleet import Endpoint
 from tierdeck.resolution import Resolution
@@ -80,6 +81,11 @@ def data_age(now: float) -> Freshness:
     return freshness(_last_at(_url()), now, load_settings().stale_after_seconds)
 
 
+def filling_in(now: float) -> Freshness | None:
+    """What is said of the past that is being filled in, if it is."""
+    return backfill_words(_backfills(_url()), now)
+
+
 def store_answers() -> float | None:
     """Ask the store something small, uncached: the newest round's instant."""
     return _store(_url()).last_at()
@@ -103,6 +109,12 @@ def _store(url: str) -> Store:
 def _last_at(url: str) -> float | None:
     with query_time("data_age"):
         return _store(url).last_at()
+
+
+@st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
+def _backfills(url: str) -> list[Backfill]:
+    with query_time("backfills"):
+        return _store(url).backfills()
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from console.windows import Window
+from tierdeck.backfill import Backfill
 from tierdeck.figure import Figure
 from tierdeck.histogram import Histogram, Quantile
 from tierdeck.units import format_count, format_ratio, format_seconds
@@ -31,6 +33,16 @@ def freshness(last_at: float | None, now: float, stale_after_seconds: float) -> 
     if age > stale_after_seconds:
         return Freshness(f"stale: {words}; nothing came since", fresh=False)
     return Freshness(words, fresh=True)
+
+
+def backfill_words(known: Sequence[Backfill], now: float) -> Freshness | None:
+    """How the past is being filled in: the back-fill that is under way, or that stopped; None: neither."""
+    for one in known:
+        if one.is_silent(now):
+            return Freshness(f"filling in {one.source} stopped at {format_ratio(one.share)}", fresh=False)
+        if not one.is_done:
+            return Freshness(f"filling in {one.source}: {format_ratio(one.share)}", fresh=True)
+    return None
 
 
 def clock(at: float, now: float) -> str:

@@ -25,7 +25,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (
@@ -286,3 +286,15 @@ watermarks = Table(
     Column("at", Double, nullable=False),
 )
 """How far the roll-up has come."""
+
+backfills = Table(
+    "backfills",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("start_at", Double, nullable=False),
+    Column("end_at", Double, nullable=False),
+    Column("done_at", Double, nullable=False),
+    Column("told_at", Double, nullable=False),
+)
+"""How far each back-fill has come."""

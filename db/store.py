@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from db.accounts import Window, read_accounts
 from db.append import needs, read_memories, write_rounds
+from db.backfills import read_backfills, write_backfill
 from db.backup import back_up
 from db.database import Database, parse_url
 from db.declarations import Declaration, declare
@@ -26,6 +27,7 @@ from db.salt_reads import read_salt_counts
 from db.status import BEAT, read_audit, read_last_at, read_processes, read_sizes, read_target_status
 from db.upgrade import check_version, upgrade
 from tierdeck.account import WarmingLimits
+from tierdeck.backfill import Backfill
 from tierdeck.fleet import Endpoint, Replica, ReplicaKey
 from tierdeck.resolution import Resolution
 from tierdeck.rounds import Round
@@ -127,6 +129,16 @@ class Store:
     def rollup_range(self, start_at: float, end_at: float, limits: WarmingLimits) -> None:
         """Roll up the rounds of (start_at, end_at] after a back-fill; idempotent."""
         self._twice(lambda: Rollup(self._database, self._ids, limits).over(start_at, end_at))
+
+    def tell_backfill(self, one: Backfill) -> None:
+        """Note how far a back-fill has come; roll its rows up first."""
+        with self._database.write() as connection:
+            write_backfill(connection, one)
+
+    def backfills(self, cluster: str | None = None) -> list[Backfill]:
+        """Every back-fill's progress; the one told last comes first."""
+        with self._database.read() as connection:
+            return read_backfills(connection, cluster)
 
     def prune(self, now: float, retention_seconds: Mapping[Resolution, int]) -> int:
         """Delete time-series rows past their retention, in small batches; rows deleted."""

@@ -1,4 +1,5 @@
-"""`python -m lab replay DIR …` plays recorded snapshots, `python -m lab sim` a simulated fleet, until told to stop."""
+"""`python -m lab replay DIR …` plays recorded snapshots, `python -m lab sim` a simulated fleet, until told to stop;
+`python -m lab history` prints such a fleet's past."""
 
 from __future__ import annotations
 
@@ -31,6 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "sim":
             asyncio.run(command.run(options))
             return 0
+        if options.command == "history":
+            command.print_history(options)
+            return 0
         if options.command == "real":
             real.run(options)
             return 0
@@ -54,6 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lab", description="Targets to try Tierdeck on.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     command.add_arguments(commands.add_parser("sim", help="serve a simulated fleet with real cache dynamics"))
+    command.add_history_arguments(
+        commands.add_parser("history", help="print the simulated fleet's past as a recording (docs/lab.md)")
+    )
     real.add_arguments(commands.add_parser("real", help="run a small fleet of real engines on the CPU"))
     replay = commands.add_parser("replay", help="serve snapshot directories as live targets, over and over")
     replay.add_argument("directories", nargs="*", type=Path, metavar="DIR", help="snapshot directory")

@@ -17,6 +17,8 @@ from tierdeck.errors import UsageError
 from tierdeck.resolution import Resolution
 
 _DAY = 86400
+DECK_FILE = "deck.env"
+"""In the home folder: settings with which its deck was started, so that every command on it has the same."""
 
 
 def default_home() -> Path:
@@ -91,14 +93,19 @@ class Settings(BaseSettings):
         }
 
 
-def load_settings(**overrides: object) -> Settings:
-    """Settings from the environment.
+def load_settings(*, is_start: bool = False, **overrides: object) -> Settings:
+    """Settings from the environment; what it does not say is as the deck of this home was started.
+
+    Args:
+        is_start: a deck is being started: how the last one was does not count.
 
     Raises:
         UsageError: a variable's value can't be used; the message names it.
     """
+    home = Path(str(overrides.get("home") or os.environ.get("TIERDECK_HOME") or default_home()))
     try:
-        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+        # pydantic checks the values
+        return Settings(_env_file=None if is_start else home / DECK_FILE, **overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
         where = "_".join(str(part) for part in first["loc"])

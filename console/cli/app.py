@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from console.cli import tables
-from tierdeck.errors import TierdeckError
+from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.settings import load_settings
 from tierdeck.units import parse_duration
@@ -35,17 +35,35 @@ Window = Annotated[str, typer.Option(help="How far back, such as 15m, 1h, 7d.")]
 @app.command()
 def up(
     demo: Annotated[
-        bool, typer.Option(help="Replay recorded expositions; also what happens with nothing configured.")
+        bool, typer.Option("--demo", help="On a simulated fleet; also what happens with nothing configured.")
     ] = False,
     config: Annotated[Path | None, typer.Option(help="YAML file with endpoints and targets (docs/config.md).")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port of the web console; 0: any free one.")
     ] = None,
+    speed: Annotated[
+        float | None, typer.Option(min=0.1, max=100, help="How much faster the simulated fleet's time passes.")
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(help="How much of the simulated fleet's past the first start fills in; 0: none. [default: 24h]"),
+    ] = None,
 ) -> None:
     """Start everything on the embedded store; Ctrl-C stops all of it."""
-    from console.cli.deck import Deck
+    from console.cli.deck import Deck, Demo
+    from console.cli.past import MOST_SECONDS
 
-    raise typer.Exit(Deck(load_settings(), config=config, demo=demo, port=port).run())
+    usual = Demo()
+    chosen = Demo(
+        usual.speed if speed is None else speed,
+        usual.history_seconds if history is None else 0.0 if history == "0" else parse_duration(history),
+    )
+    if chosen.history_seconds > MOST_SECONDS:
+        raise UsageError("--history goes back seven days at most")
+    is_demo = demo or speed is not None or history is not None
+    raise typer.Exit(
+        Deck(load_settings(is_start=True), config=config, demo=chosen if is_demo else None, port=port).run()
+    )
 
 
 @app.command()

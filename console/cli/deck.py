@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import signal
@@ -13,54 +12,52 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from console.cli.children import Children
+from console.cli.past import DAY_SECONDS, Past
 from tierdeck.errors import TierdeckError, UnreachableError, UsageError
-from tierdeck.settings import Settings
+from tierdeck.settings import DECK_FILE, Settings
 
-_START_SECONDS = 60.0
-_STOP_SECONDS = 10.0
-_LONGEST_PAUSE_SECONDS = 30.0
-_STEADY_SECONDS = 60.0
-_DEMO_INTERVAL_SECONDS = "5"
-_DEMO_TIMEOUT_SECONDS = "4"
-_USAGE_ERROR = 2
+_START_SECONDS = 120.0
+_DEMO_SCRAPING = ("5", "4")
+"""Interval and timeout in seconds."""
 
 
-@dataclass(slots=True)
-class _Child:
-    """One process: how to start it, and how its life has been."""
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """How the simulated fleet runs.
 
-    name: str
-    command: list[str]
-    log: Path
-    process: subprocess.Popen[bytes] | None = None
-    started_at: float = 0.0
-    pause_seconds: float = 1.0
-    due_at: float = 0.0
+    Attributes:
+        speed: how much faster its time passes.
+        history_seconds: how far its past is filled in on the first start; 0: not at all.
+    """
 
-    def last_words(self) -> str:
-        """The last line that it logged."""
-        lines = self.log.read_text("utf-8", errors="replace").strip().splitlines() if self.log.exists() else []
-        return lines[-1].removeprefix("tierdeck: ") if lines else f"its log is {self.log}"
+    speed: float = 1.0
+    history_seconds: float = DAY_SECONDS
 
 
 class Deck:
     """Everything that `tierdeck up` runs."""
 
-    def __init__(self, settings: Settings, *, config: Path | None, demo: bool, port: int | None) -> None:
-        if demo and config is not None:
-            raise UsageError("--demo and --config exclude each other")
+    def __init__(self, settings: Settings, *, config: Path | None, demo: Demo | None, port: int | None) -> None:
+        """
+        Args:
+            demo: the simulated fleet, also with nothing configured; not together with `config`.
+
+        Raises:
+            UsageError: both of them.
+        """
+        if demo is not None and config is not None:
+            raise UsageError("--demo, --speed and --history are about the simulated fleet: not together with --config")
         self._settings = settings
-        self._config = config or settings.config_file
-        self._demo = demo or self._config is None
+        self._config = config or (settings.config_file if demo is None else None)
+        self._demo = demo or (Demo() if self._config is None else None)
         self._port = settings.console_port if port is None else port
         self._stopping = False
-        self._children: list[_Child] = []
-        self._environment = dict(os.environ)
 
     def run(self) -> int:
         """Run until SIGTERM or Ctrl-C.
@@ -71,13 +68,16 @@ class Deck:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         with self._home() as home:
+            self._port = free_port(self._settings.console_address, self._port)
+            children = Children(home / "logs", os.environ | self._environment(home))
             try:
-                self._start(home)
+                past = self._start(home, children)
                 while not self._stopping:
-                    self._look_after()
+                    children.look_after()
+                    _tell(past.go_on() if past is not None else "")
                     time.sleep(0.2)
             finally:
-                self._end()
+                children.end()
         return 0
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
@@ -101,111 +101,80 @@ class Deck:
                 raise UsageError(f"a deck is already up on {home}", "Stop it, or set another TIERDECK_HOME.") from error
             yield home
 
-    def _start(self, home: Path) -> None:
-        self._port = _free_port(self._settings.console_address, self._port)
-        self._environment |= {
+    def _environment(self, home: Path) -> dict[str, str]:
+        """What the processes are told."""
+        return self._scraping() | {
             "TIERDECK_HOME": str(home),
             "TIERDECK_CONSOLE_PORT": str(self._port),
             "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
+            "TIERDECK_CONFIG_FILE": str((self._config or home / "demo.yaml").absolute()),
         }
-        self._run_once(home, "db", "upgrade")
-        config = self._config
-        if self._demo:
-            config = home / "demo.yaml"
+
+    def _scraping(self) -> dict[str, str]:
+        """How often targets are scraped: a demo's more often than others', unless the user says how often."""
+        names = ("TIERDECK_SCRAPE_INTERVAL_SECONDS", "TIERDECK_SCRAPE_TIMEOUT_SECONDS")
+        if self._demo is not None and not any(name in os.environ for name in names):
+            return dict(zip(names, _DEMO_SCRAPING, strict=True))
+        values = (self._settings.scrape_interval_seconds, self._settings.scrape_timeout_seconds)
+        return {name: f"{value:g}" for name, value in zip(names, values, strict=True)}
+
+    def _start(self, home: Path, children: Children) -> Past | None:
+        """Start everything; the past of a demo is what is left to do."""
+        environment = os.environ | self._environment(home)
+        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in self._scraping().items()))
+        _run_once(environment, "db", "upgrade")
+        source = str(self._config)
+        if self._demo is not None:
+            config, lab_port = home / "demo.yaml", free_port("127.0.0.1", 0)
             config.unlink(missing_ok=True)
-            self._environment.setdefault("TIERDECK_SCRAPE_INTERVAL_SECONDS", _DEMO_INTERVAL_SECONDS)
-            self._environment.setdefault("TIERDECK_SCRAPE_TIMEOUT_SECONDS", _DEMO_TIMEOUT_SECONDS)
-            self._spawn(home, "lab", "replay", "--demo", "--config-out", str(config))
-            self._wait(config.exists, "the demo source")
-        assert config is not None, "without a configuration file it is a demo"
-        self._environment["TIERDECK_CONFIG_FILE"] = str(config.absolute())
-        self._spawn(home, "collectors")
-        self._spawn(home, "console.web")
+            told = ("--speed", f"{self._demo.speed:g}", "--warm", "--port", str(lab_port), "--config-out", str(config))
+            children.spawn("lab", "sim", *told)
+            self._wait(children, config.exists, "the simulated fleet")
+            source = "a simulated fleet"
+        children.spawn("collectors")
+        children.spawn("console.web")
         address = f"http://{self._settings.console_address}:{self._port}"
-        self._wait(lambda: _answers(f"{address}/healthz"), "the console")
-        if not self._stopping:
-            source = "the demo source (recorded expositions)" if self._demo else str(config)
-            print(f"Tierdeck is up on {source}: {address}", flush=True)
+        self._wait(children, lambda: _answers(f"{address}/healthz"), "the console")
+        if self._stopping:
+            return None
+        _tell(f"Tierdeck is up on {source}: {address}")
+        if self._demo is None:
+            return None
+        _tell(f"To change or break the fleet: http://127.0.0.1:{lab_port}/admin (docs/lab.md)")
+        return Past(self._settings, children, self._demo.history_seconds)
 
-    def _run_once(self, home: Path, module: str, *args: str) -> None:
-        done = subprocess.run(  # noqa: S603  # our own module
-            [sys.executable, "-m", module, *args],
-            check=False,
-            env=self._environment,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-        )
-        if done.returncode:
-            lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
-            error = TierdeckError(lines[-1].removeprefix("tierdeck: ") if lines else f"{module} {args[0]} failed")
-            error.exit_code = done.returncode
-            raise error
-
-    def _spawn(self, home: Path, module: str, *args: str) -> None:
-        name = module.partition(".")[0]
-        child = _Child(name, [sys.executable, "-m", module, *args], home / "logs" / f"{name}.log")
-        child.log.unlink(missing_ok=True)
-        self._children.append(child)
-        self._launch(child)
-
-    def _launch(self, child: _Child) -> None:
-        with child.log.open("ab") as log:
-            child.process = subprocess.Popen(  # noqa: S603  # our own modules
-                child.command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  # no threads here
-            )
-        child.started_at = time.monotonic()
-
-    def _look_after(self) -> None:
-        """Start again what ended, later and later; wrong configuration ends everything."""
-        for child in self._children:
-            process = child.process
-            if process is None:
-                if time.monotonic() >= child.due_at:
-                    self._launch(child)
-            elif process.poll() is not None and not self._stopping:
-                if process.returncode == _USAGE_ERROR:
-                    raise UsageError(child.last_words())
-                if time.monotonic() - child.started_at > _STEADY_SECONDS:
-                    child.pause_seconds = 1.0
-                pause = child.pause_seconds
-                print(
-                    f"{child.name} ended ({process.returncode}); starting it again in {pause:.0f} s. Log: {child.log}",
-                    flush=True,
-                )
-                child.process, child.due_at = None, time.monotonic() + pause
-                child.pause_seconds = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-
-    def _wait(self, ready: Callable[[], bool], what: str) -> None:
+    def _wait(self, children: Children, ready: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + _START_SECONDS
         while not self._stopping and not ready():
-            self._look_after()
+            children.look_after()
             if time.monotonic() > end:
                 raise UnreachableError(
                     f"{what} did not start within {_START_SECONDS:.0f} s", f"Logs: {self._settings.home / 'logs'}"
                 )
             time.sleep(0.1)
 
-    def _end(self) -> None:
-        running = [child.process for child in self._children if child.process is not None]
-        for process in reversed(running):
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
-        end = time.monotonic() + _STOP_SECONDS
-        for process in running:
-            try:
-                process.wait(max(0.1, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+
+def _run_once(environment: Mapping[str, str], module: str, *args: str) -> None:
+    done = subprocess.run(  # noqa: S603  # our own module
+        [sys.executable, "-m", module, *args],
+        check=False,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
+        error = TierdeckError(lines[-1].removeprefix("tierdeck: ") if lines else f"{module} {args[0]} failed")
+        error.exit_code = done.returncode
+        raise error
 
 
-def _free_port(address: str, port: int) -> int:
+def _tell(line: str) -> None:
+    if line:
+        print(line, flush=True)
+
+
+def free_port(address: str, port: int) -> int:
     """The port itself if it is free, or a free one for 0.
 
     Raises:
@@ -226,9 +195,3 @@ def _answers(url: str) -> bool:
             return bool(response.status == 200)
     except (urllib.error.URLError, OSError):
         return False
-
-
-def _die_with_parent() -> None:
-    """On Linux: end when the parent ends, even by SIGKILL."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

@@ -48,6 +48,8 @@ def window_picker() -> str:
 
 
 def _status(about: str) -> None:
-    age = queries.data_age(time.time())
-    words = escaped(" · ".join(filter(None, (about, age.words))))
-    st.caption(words if age.fresh else f":orange[{words}]")
+    now = time.time()
+    age, past = queries.data_age(now), queries.filling_in(now)
+    is_fine = age.fresh and (past is None or past.fresh)
+    words = escaped(" · ".join(filter(None, (about, age.words, past.words if past else ""))))
+    st.caption(words if is_fine else f":orange[{words}]")

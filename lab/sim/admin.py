@@ -64,11 +64,12 @@ def _endpoint(endpoint: SimEndpoint) -> dict[str, object]:
     }
 
 
-def routes(fleet: Fleet, advance: Callable[[], None]) -> list[web.RouteDef]:
+def routes(fleet: Fleet, advance: Callable[[], None], on_change: Callable[[Fleet], None]) -> list[web.RouteDef]:
     """The routes of /admin.
 
     Args:
         advance: brings the fleet up to now, so that a change happens at its moment.
+        on_change: told after each change.
     """
     actions = {"strategy": _strategy, "sizes": _sizes, "replicas": _replicas, "faults": _faults, "traffic": _traffic}
 
@@ -84,6 +85,7 @@ def routes(fleet: Fleet, advance: Callable[[], None]) -> list[web.RouteDef]:
                     raise UsageError("The body must be a JSON object")  # noqa: TRY301
                 advance()
                 action(fleet, document)
+                on_change(fleet)
             except (UsageError, json.JSONDecodeError) as error:
                 return web.json_response({"error": str(error)}, status=400)
             return web.json_response(state(fleet))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from lab.deck_config import write_atomically
-from lab.replay import path_of
 from lab.sim.fleet import Fleet
+from lab.sim.history import NAME, WARM_UP_SECONDS, Stretch, recording
+from lab.sim.inventory import sim_config, url_path
 from lab.sim.scale import SCALES
 from lab.sim.server import Server, serve
 from tierdeck.errors import UsageError
-from tierdeck.fleet import FLEET
 
 _LOG = structlog.get_logger()
 
@@ -27,8 +27,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", choices=sorted(SCALES), default="small", help="which fleet (default: small)")
     parser.add_argument("--speed", type=float, default=1.0, help="how much faster time passes (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="same seed, same traffic (default: 1)")
+    parser.add_argument(
+        "--warm",
+        action="store_true",
+        help=f"as if traffic had come for {WARM_UP_SECONDS / 60:.0f} minutes, so that the tiers are not cold",
+    )
     parser.add_argument("--port", type=int, default=0, help="loopback port; 0 (default): any free one")
-    parser.add_argument("--config-out", type=Path, metavar="FILE", help="write the deck's configuration file here")
+    parser.add_argument(
+        "--config-out",
+        type=Path,
+        metavar="FILE",
+        help="write the deck's configuration file here, and keep it up to date",
+    )
+
+
+def add_history_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scale", choices=sorted(SCALES), default="small", help="which fleet (default: small)")
+    parser.add_argument("--seed", type=int, default=1, help="same seed, same traffic (default: 1)")
+    parser.add_argument("--from", type=float, required=True, dest="start_at", metavar="EPOCH", help="first moment")
+    parser.add_argument("--to", type=float, required=True, dest="end_at", metavar="EPOCH", help="last moment")
+    parser.add_argument("--step", type=float, default=60.0, help="seconds from moment to moment (default: 60)")
+    parser.add_argument("--name", default=NAME, help=f"what the recording is called (default: {NAME})")
 
 
 async def run(options: argparse.Namespace) -> None:
@@ -39,13 +58,15 @@ async def run(options: argparse.Namespace) -> None:
     """
     if not 0 < options.speed <= 1000:
         raise UsageError("The speed lies above 0 and at most at 1,000")
-    fleet = Fleet(SCALES[options.scale](), options.seed, time.time(), options.speed)
+    began_at = time.time() - (WARM_UP_SECONDS / options.speed if options.warm else 0.0)
+    fleet = Fleet(SCALES[options.scale](), options.seed, began_at, options.speed)
+    fleet.catch_up(time.time())
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serve(Server(fleet), options.port) as address:
-        if options.config_out is not None:
-            write_atomically(options.config_out, sim_config(fleet, lambda *names: address + path_of(*names)))
+    config = ConfigFile(options.config_out)
+    async with serve(Server(fleet, on_change=config.keep), options.port) as address:
+        config.keep(fleet, address)
         sys.stdout.write(f"{address}/\n")
         sys.stdout.flush()
         _LOG.info("sim_started", address=address, scale=options.scale, speed=options.speed, seed=options.seed)
@@ -53,33 +74,38 @@ async def run(options: argparse.Namespace) -> None:
     _LOG.info("sim_stopped")
 
 
-def sim_config(fleet: Fleet, url_of: Callable[[str, str, str], str]) -> dict[str, object]:
-    """The deck's configuration file (docs/config.md) for a fleet."""
-    urls: dict[tuple[str, str], dict[str, str]] = {}
-    for owner, replica, source in fleet.targets():
-        url = url_of(owner, replica, source)
-        if source == "curvine-master-api":
-            url = url.removesuffix("/metrics") + "/api/workers"
-        urls.setdefault((owner, replica), {})[source] = url
-    endpoints: list[dict[str, object]] = [
-        {
-            "name": name,
-            "model": endpoint.spec.model,
-            "strategy": str(endpoint.strategy),
-            "kv_bytes_per_token": endpoint.spec.geometry.kv_bytes_per_token,
-            "replicas": [
-                {
-                    "name": replica.name,
-                    "versions": replica.form.versions,
-                    "targets": urls[name, replica.name],
-                }
-                for replica in endpoint.replicas
-            ],
-            "shared": urls[name, FLEET],
-        }
-        for name, endpoint in fleet.endpoints.items()
-    ]
-    return {
-        "endpoints": endpoints,
-        "pools": [{"name": fleet.spec.pool_name, "targets": urls[fleet.spec.pool_name, FLEET]}],
-    }
+def print_history(options: argparse.Namespace) -> None:
+    """Print a recording of the past, a line of JSON per moment and replica.
+
+    Raises:
+        UsageError: no stretch of time, or no step.
+    """
+    if not options.start_at < options.end_at or options.step < 1:
+        raise UsageError("A history goes from an earlier moment to a later one, in steps of at least one second")
+    stretch = Stretch(options.start_at, options.end_at, options.step, options.name)
+    for line in recording(SCALES[options.scale], options.seed, stretch):
+        sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+class ConfigFile:
+    """The deck's configuration file, written anew whenever replicas or strategies are others."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._written: dict[str, object] | None = None
+        self._address = ""
+
+    def keep(self, fleet: Fleet, address: str = "") -> None:
+        """Write it if it says something else than before.
+
+        Args:
+            address: where the fleet is served; said once.
+        """
+        self._address = address or self._address
+        if self._path is None:
+            return
+        document = sim_config(fleet, lambda *names: self._address + url_path(*names))
+        if document != self._written:
+            write_atomically(self._path, document)
+            self._written = document

@@ -26,9 +26,19 @@ _CURVINE_TYPE = "text/plain; charset=utf-8"
 class Server:
     """Serves a fleet whose time follows a wall clock."""
 
-    def __init__(self, fleet: Fleet, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        fleet: Fleet,
+        clock: Callable[[], float] = time.time,
+        on_change: Callable[[Fleet], None] = lambda fleet: None,
+    ) -> None:
+        """
+        Args:
+            on_change: told after each change made through the admin API.
+        """
         self.fleet = fleet
         self._clock = clock
+        self._on_change = on_change
 
     def advance(self) -> None:
         """Bring the fleet up to now."""
@@ -45,7 +55,7 @@ class Server:
         app.add_routes(
             [
                 web.get("/", self._index),
-                *admin.routes(self.fleet, self.advance),
+                *admin.routes(self.fleet, self.advance, self._on_change),
                 web.get("/{owner}/{replica}/{source}/metrics", self._metrics),
                 web.get("/{owner}/_fleet/curvine-master-api/api/workers", self._workers),
                 web.get("/{owner}/_fleet/curvine-master-api/api/overview", self._overview),
