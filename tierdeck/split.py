@@ -121,7 +121,7 @@ def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tu
             f"external hits {rest:.0f}, LMCache found {l1_found:.0f} in L1 and {l2_found:.0f} in L2",
         )
     elif low < high:
-        tokens = Figure.unknown(_why_unsplit(ledger, is_shared=is_shared))
+        tokens = Figure.unknown(_why_unsplit(ledger))
         note = Note(NoteCode.UNSPLIT, tokens.reason, f"external hits {rest:.0f}")
     l2_tokens = Figure(disk + rest - (tokens.value - host)) if tokens.value is not None else tokens
     l1 = Bounded(tokens, Figure(host + low), Figure(host + high))
@@ -129,14 +129,14 @@ def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tu
     return l1, l2, note
 
 
-def _why_unsplit(ledger: TokenLedger, *, is_shared: bool) -> str:
+def _why_unsplit(ledger: TokenLedger) -> str:
     if not ledger.has_cache:
         return "no LMCache metrics tell L1 from L2"
+    if not ledger.cache_covers:
+        return "LMCache was not scraped at an edge of the window"
     if ledger.l1_found is None:
         return "embedded LMCache does not export L1 and L2 hits apart"
-    if is_shared and ledger.cache_covers:
-        return "the cache server is shared, and does not tell this replica's hits from the others'"
-    return "LMCache was not scraped at an edge of the window"
+    return "the cache server is shared, and does not tell this replica's hits from the others'"
 
 
 def _found_not_loaded(ledger: TokenLedger, *, is_shared: bool) -> Figure:
