@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from collectors.gauges import reading_notes, replica_gauges, stores_in_flight
+from collectors.gauges import open_requests, reading_notes, replica_gauges, stores_in_flight
 from collectors.meter import Increase, Meter
 from collectors.pool import pool_account
+from collectors.prompts import prompt_counts
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
@@ -34,6 +35,12 @@ ENGINE_COUNTS = {
     Reading.EXTERNAL_QUERIES: "external_queries",
     Reading.EXTERNAL_HITS: "external_hits",
     Reading.PROCESSED_TOKENS: "processed_tokens",
+    Reading.COMPUTED_TOKENS: "computed_tokens",
+    Reading.LOCAL_SOURCE_TOKENS: "local_source_tokens",
+    Reading.EXTERNAL_SOURCE_TOKENS: "external_source_tokens",
+    Reading.CACHED_TOKENS: "cached_tokens",
+    Reading.CACHED_BY_SOURCE: "cached_by_source",
+    Reading.ABORTED: "aborted",
     Reading.REQUESTS: "requests",
     Reading.PREEMPTIONS: "preemptions",
 }
@@ -91,6 +98,7 @@ class ReplicaAccountant:
         self._at: float | None = kept.get("at")
         self._since: float | None = kept.get("since", watched_since)
         self._cache_ok: bool | None = kept.get("cache_ok")
+        self._open: float | None = kept.get("open")
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
@@ -106,6 +114,7 @@ class ReplicaAccountant:
             "at": self._at,
             "since": self._since if self._since != float("inf") else None,
             "cache_ok": self._cache_ok,
+            "open": self._open,
             "exports": sorted(self._exports),
             "early_gaps": dict(self._early_gaps),
             "unattributed": dict(self._unattributed),
@@ -131,6 +140,7 @@ class ReplicaAccountant:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
         self._transfer(row)
+        self._edges(readings, row)
         if row.fields.get("restarts"):
             row.fields["prompt_tokens_since_restart"] = row.fields.get("prompt_tokens")
             row.fields["requests_since_restart"] = row.fields.get("requests")
@@ -195,6 +205,8 @@ class ReplicaAccountant:
         version = parse_version(self._replica.version("vllm"))
         if version is None or version < EXTERNAL_SINCE:
             row.add("recounting_preemptions", counts.get(Reading.PREEMPTIONS))
+        for field, value in prompt_counts(reading, increase).items():
+            row.add(field, value)
 
     def _settle_external(self, name: str, reading: TargetReading, counts: dict[Reading, float], row: _Row) -> None:
         """Absent external counters: 0 for an engine that always exports them, else their tokens stay open.
@@ -245,6 +257,12 @@ class ReplicaAccountant:
         row.fields["stores_in_flight"] = stores_in_flight(
             (readings[name] for name in names if name in readings), row.fields.get("stores_submitted") or 0.0
         )
+
+    def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:
+        """Requests running or waiting before and after this round."""
+        before, self._open = self._open, open_requests(readings.get(name) for name in self._engines)
+        row.fields["open_at_start"] = self._open if self._at is None else before
+        row.fields["open_at_end"] = self._open
 
     def _transfer(self, row: _Row) -> None:
         """On a decode replica all that vLLM does not attribute to host or disk came from prefill replicas.

@@ -85,6 +85,19 @@ def stores_in_flight(caches: Iterable[TargetReading], submitted_chunks: float) -
     return total
 
 
+def open_requests(engines: Iterable[TargetReading | None]) -> float | None:
+    """Requests running or waiting; None where an engine did not answer or exports neither."""
+    total = 0.0
+    for reading in engines:
+        if reading is None:
+            return None
+        running, waiting = reading.gauge(Reading.RUNNING), reading.gauge(Reading.WAITING)
+        if running is None or waiting is None:
+            return None
+        total += running + waiting
+    return total
+
+
 def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[Note]:
     """Notes that a body brings by itself: old names, a router's copies, bad lines, changed meanings."""
     notes = set()

@@ -126,6 +126,38 @@ COMPUTATIONS: dict[str, Computation] = {
     "tier_usage.L1": Computation(
         "L1 usage", "bytes held, last value; the capacity is bytes held / usage", (Reading.L1_USED, Reading.L1_USAGE)
     ),
+    "ceiling.hit_ratio": Computation(
+        "Ceiling, by token",
+        "highest share of the finished prompts' tokens that could hit: at least L0's ceiling; with LMCache at most all "
+        "but each prompt's last token",
+        (Reading.PROMPT_LENGTHS, Reading.BLOCK_TOKENS),
+    ),
+    "ceiling.L0": Computation(
+        "Ceiling of L0",
+        "whole blocks of each finished prompt without its last token, floor((n − 1) / block) × block, bounded from the "
+        "histogram of lengths",
+        (Reading.PROMPT_LENGTHS, Reading.BLOCK_TOKENS),
+    ),
+    "ceiling.L1+L2": Computation(
+        "Ceiling of L1 + L2",
+        "LMCache's lookups, which count whole chunks, / prompt tokens; the low end takes off a last token a request",
+        (Reading.LOOKUP_TOKENS, Reading.PROMPT_TOKENS, Reading.REQUESTS),
+    ),
+    "worth.shared_prefix": Computation(
+        "Shared prefixes",
+        "leading tokens that prompts have in common: at least (L0 + L1 + L2 + found, not loaded) / prompt tokens, at "
+        "most the ceiling",
+        (*_EXTERNAL, Reading.PROMPT_LENGTHS),
+    ),
+    "worth.long_prompts": Computation(
+        "Long prompts", "finished prompts surely longer than 1,000 tokens / finished prompts", (Reading.PROMPT_LENGTHS,)
+    ),
+    "worth.verdict": Computation(
+        "Worth it",
+        "yes where more than 40 % is shared and at least half of the prompts are long, no where one of them can't be, "
+        "else cannot_tell",
+        (Reading.PROMPT_LENGTHS, Reading.PROMPT_TOKENS),
+    ),
     "unreadable": Computation("Unreadable", "replicas that are down, stale or without engine metrics", ()),
     "pool": Computation(
         "Pool",

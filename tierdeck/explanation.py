@@ -51,6 +51,8 @@ def _block(name: str, part: dict[str, Any]) -> Iterator[str]:
                            f"waiting {_known(part, 'waiting', format_count)}")  # fmt: skip
     yield _line("not loaded", _known(part, "found_not_loaded_tokens", _unused))
     yield _line("L1 usage", _l1(part))
+    yield _line("ceiling", _ceiling(part))
+    yield _line("worth it", _worth(part))
     if part.get("unreadable"):
         yield _line("unreadable", ", ".join(part["unreadable"]))
     for note in part["notes"]:
@@ -103,6 +105,26 @@ def _l1(part: dict[str, Any]) -> str:
     if part["tier_usage"]["L1"]["used_bytes"] is None:
         return used
     return f"{used}; capacity {_known(part, 'tier_usage.L1.capacity_bytes', format_size)}"
+
+
+def _ceiling(part: dict[str, Any]) -> str:
+    keys = {"by token": "hit_ratio", "L0": "L0", "L1 + L2": "L1+L2"}
+    return "; ".join(f"{label}: {_range(part, f'ceiling.{key}')}" for label, key in keys.items())
+
+
+def _worth(part: dict[str, Any]) -> str:
+    verdict = part["worth"]["verdict"].replace("_", " ")
+    long = _known(part, "worth.long_prompts", format_ratio)
+    return f"{verdict}; shared: {_range(part, 'worth.shared_prefix')}; above 1,000 tokens: {long}"
+
+
+def _range(part: dict[str, Any], key: str) -> str:
+    low, high = (_known(part, f"{key}.{end}", format_ratio) for end in ("low", "high"))
+    if low == high or (low.startswith("unknown") and high.startswith("unknown")):
+        return low
+    if low.startswith("unknown"):
+        return f"at most {high}"
+    return f"at least {low}" if high.startswith("unknown") else f"between {low} and {high}"
 
 
 def _unused(tokens: float) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tierdeck.account import PoolAccount, ReplicaAccount, WarmingLimits
+from tierdeck.ceiling import Range
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.histogram import Histogram, Quantile
 from tierdeck.ledger import TokenLedger
@@ -99,6 +100,12 @@ def summary_document(summary: Summary) -> dict[str, object]:
     doc.put("found_not_loaded_tokens", tiers.found_not_loaded)
     doc.put("tier_usage.L1.used_bytes", summary.l1_used)
     doc.put("tier_usage.L1.capacity_bytes", summary.l1_capacity)
+    _put_range(doc, "ceiling.hit_ratio", summary.ceiling.hit_ratio)
+    _put_range(doc, "ceiling.L0", summary.ceiling.l0)
+    _put_range(doc, "ceiling.L1+L2", summary.ceiling.lower)
+    _put_range(doc, "worth.shared_prefix", summary.worth.shared_prefix)
+    doc.put("worth.long_prompts", summary.worth.long_prompts)
+    doc.value("worth.verdict", str(summary.worth.verdict))
     return {**doc.body, "why": doc.why, "notes": [_note(note) for note in summary.notes]}
 
 
@@ -111,6 +118,11 @@ def _put_bounded(doc: _Document, tier: str, tokens: Bounded, whole: Figure) -> N
     _put_tier(doc, tier, tokens.figure, whole)
     doc.put(f"tiers.{tier}.low", tokens.low)
     doc.put(f"tiers.{tier}.high", tokens.high)
+
+
+def _put_range(doc: _Document, key: str, found: Range) -> None:
+    doc.put(f"{key}.low", found.low)
+    doc.put(f"{key}.high", found.high)
 
 
 def _put_ttft(doc: _Document, ttft: Histogram | None, reason: str) -> None:

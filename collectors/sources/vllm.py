@@ -22,6 +22,7 @@ HAS_EMBEDDED_LMCACHE = "has_embedded_lmcache"
 
 _ENGINE_SERIES = re.compile(r'^vllm[:_]\w+(?![^\n]*\bserver=")', re.MULTILINE)
 _BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
+_OF_PROMPT = "vllm:prompt_tokens_by_source"
 
 FAMILIES = (
     Family(Reading.PROMPT_TOKENS, Kind.COUNTER, ("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")),
@@ -37,6 +38,13 @@ FAMILIES = (
     Family(Reading.DISK_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "disk"}),
     Family(Reading.P2P_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "p2p"}),
     Family(Reading.PROCESSED_TOKENS, Kind.COUNTER, ("vllm:prompt_tokens",)),
+    Family(Reading.COMPUTED_TOKENS, Kind.COUNTER, (_OF_PROMPT,), where={"source": "local_compute"}),
+    Family(Reading.LOCAL_SOURCE_TOKENS, Kind.COUNTER, (_OF_PROMPT,), where={"source": "local_cache_hit"}),
+    Family(Reading.EXTERNAL_SOURCE_TOKENS, Kind.COUNTER, (_OF_PROMPT,), where={"source": "external_kv_transfer"}),
+    Family(Reading.CACHED_TOKENS, Kind.COUNTER, ("vllm:prompt_tokens_cached",)),
+    Family(Reading.CACHED_BY_SOURCE, Kind.COUNTER, (_BY_SOURCE,)),
+    Family(Reading.PROMPT_LENGTHS, Kind.HISTOGRAM, ("vllm:request_prompt_tokens",)),
+    Family(Reading.ABORTED, Kind.COUNTER, ("vllm:request_success",), where={"finished_reason": "abort"}),
     Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
     Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
     Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
@@ -85,7 +93,7 @@ def _embedded(key: Key) -> Key:
 
 
 def _derive_capacity(reading: TargetReading) -> None:
-    """KV capacity in tokens, and whether prefix caching is off, from `cache_config_info`'s labels.
+    """KV capacity and block size in tokens, and whether prefix caching is off, from `cache_config_info`'s labels.
 
     A usage outside [0, 1] is none.
     """
@@ -100,6 +108,9 @@ def _derive_capacity(reading: TargetReading) -> None:
             capacity = blocks * block_size if blocks is not None and block_size is not None else None
         if capacity:
             reading.gauges[Key(Reading.KV_CAPACITY_TOKENS, key.engine)] = capacity
+        block = _number(labels.get("cache_hit_alignment_tokens")) or _number(labels.get("block_size"))
+        if block and labels.get("enable_prefix_caching") != "False":
+            reading.gauges[Key(Reading.BLOCK_TOKENS, key.engine)] = block
         if labels.get("enable_prefix_caching") == "False":
             # nothing is looked up then, so processed tokens say nothing about the lookup counter
             for counter in [c for c in reading.counters if c.reading is Reading.PROCESSED_TOKENS]:
