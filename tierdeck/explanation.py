@@ -53,6 +53,7 @@ def _block(name: str, part: dict[str, Any]) -> Iterator[str]:
     yield _line("L1 usage", _l1(part))
     yield _line("ceiling", _ceiling(part))
     yield _line("worth it", _worth(part))
+    yield from _names(part.get("names", {}))
     if part.get("unreadable"):
         yield _line("unreadable", ", ".join(part["unreadable"]))
     for note in part["notes"]:
@@ -60,6 +61,16 @@ def _block(name: str, part: dict[str, Any]) -> Iterator[str]:
         evidence = f" ({note['evidence']})" if note["evidence"] else ""
         yield f"  ! {note['code']}: {where}{note['detail']}{evidence}"
     yield ""
+
+
+def _names(targets: dict[str, Any]) -> Iterator[str]:
+    """Which upstream names were read, and which of a reading's names are not there."""
+    for target, found in targets.items():
+        read = ", ".join(f"{reading} = {name}" for reading, name in found["read"].items())
+        yield _line("read from", f"{target}: {read or 'nothing'}")
+        if found["not_found"]:
+            tried = "; ".join(f"{reading} ({', '.join(names)})" for reading, names in found["not_found"].items())
+            yield _line("not there", f"{target}: {tried}")
 
 
 def _line(label: str, text: str) -> str:

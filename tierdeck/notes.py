@@ -26,6 +26,7 @@ class NoteCode(StrEnum):
     MEANING_CHANGED = "meaning_changed"
     UNREADABLE_LINES = "unreadable_lines"
     COUNTERS_DISAGREE = "counters_disagree"
+    SAME_PROCESS = "same_process"
 
 
 MEANINGS: dict[NoteCode, str] = {
@@ -55,6 +56,8 @@ MEANINGS: dict[NoteCode, str] = {
     NoteCode.UNREADABLE_LINES: "some lines of the exposition could not be read and were left out",
     NoteCode.COUNTERS_DISAGREE: "two counters that are kept independently and must agree don't, beyond what is in "
     "flight; both are told, and which figures are withheld is in the table of identities",
+    NoteCode.SAME_PROCESS: "one engine is seen over several paths and counted once; where start time and counters are "
+    "the same but nothing proves it, all are counted and the note says so",
 }
 
 

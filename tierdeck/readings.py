@@ -14,6 +14,7 @@ class Reading(StrEnum):
     """Names of what can be read from a target."""
 
     START_TIME = "start_time"
+    CREATED = "created"
     # vLLM
     PROMPT_TOKENS = "prompt_tokens"
     L0_HITS = "l0_hits"
@@ -79,6 +80,7 @@ _T, _B, _R, _N = "tokens", "bytes", "ratio", "1"
 
 READINGS: dict[Reading, Meaning] = {
     Reading.START_TIME: Meaning("epoch seconds", "when the process started; a change is a restart"),
+    Reading.CREATED: Meaning("epoch seconds", "when a counter was created: with the start time it tells a process"),
     Reading.PROMPT_TOKENS: Meaning(_T, "tokens that vLLM looked up in its prefix cache: the one denominator"),
     Reading.L0_HITS: Meaning(_T, "looked-up tokens that were in GPU memory"),
     Reading.EXTERNAL_QUERIES: Meaning(_T, "tokens asked of the KV connector; up to 0.11.1 L0's hits included"),

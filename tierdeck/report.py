@@ -66,6 +66,7 @@ def fleet_document(
     fleet_body = summary_document(fleet)
     shared_gaps = gap_notes(shared) if shared is not None else []
     notes = [_note(note) for note in sorted({*fleet.notes, *own_notes, *shared_gaps})]
+    notes += [{**_note(_copy(one)), "replica": one.name} for one in accounts if one.copy_of]
     notes += [{**_note(note), "replica": name} for name, summary in summaries.items() for note in summary.notes]
     fleet_body["notes"] = notes
     fleet_body["unreadable"] = [name for name, summary in summaries.items() if not summary.state.readable]
@@ -75,6 +76,11 @@ def fleet_document(
         "replicas": {name: summary_document(summary) for name, summary in summaries.items()},
         "pool": pool_document(pool) if pool is not None else None,
     }
+
+
+def _copy(account: ReplicaAccount) -> Note:
+    detail = f"{account.name} is {account.copy_of}'s engine, seen over another path: the fleet counts it once"
+    return Note(NoteCode.SAME_PROCESS, detail)
 
 
 def summary_document(summary: Summary) -> dict[str, object]:

@@ -84,9 +84,9 @@ def summarize_fleet(
 ) -> Summary:
     """The sum of the readable replicas; a figure that one of them can't tell is unknown in the sum.
 
-    The notes are the fleet's own; those of the replicas stay with them.
+    The notes are the fleet's own; those of the replicas stay with them. A copy counts once.
     """
-    summaries = [(account, summarize(account, limits, shared)) for account in accounts]
+    summaries = [(account, summarize(account, limits, shared)) for account in accounts if not account.copy_of]
     best = max((summary.state for _, summary in summaries), key=worst_first, default=ReplicaState.DOWN)
     readable = [(account, summary) for account, summary in summaries if summary.state.readable]
     if not readable:

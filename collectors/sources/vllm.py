@@ -17,6 +17,8 @@ from tierdeck.readings import Reading
 
 ALWAYS_EXPORTS_EXTERNAL = "always_exports_external"
 """Flag: absent external counters mean that there is no connector."""
+COUNTS_BLOCKS = "counts_blocks"
+"""Flag: prefix cache counters are in blocks, as their HELP says (0.8 and before); they were made tokens."""
 HAS_EMBEDDED_LMCACHE = "has_embedded_lmcache"
 """Flag: LMCache's metrics are merged into this body (PROMETHEUS_MULTIPROC_DIR)."""
 
@@ -24,13 +26,26 @@ _ENGINE_SERIES = re.compile(r'^vllm[:_]\w+(?![^\n]*\bserver=")', re.MULTILINE)
 _BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
 _OF_PROMPT = "vllm:prompt_tokens_by_source"
 
+_GONE = "hidden from vLLM 0.11.1 on, gone in 0.12.0"
+_OLD_QUERIES, _OLD_HITS, _OLD_USAGE = (
+    "vllm:gpu_prefix_cache_queries",
+    "vllm:gpu_prefix_cache_hits",
+    "vllm:gpu_cache_usage_perc",
+)
+
 FAMILIES = (
-    Family(Reading.PROMPT_TOKENS, Kind.COUNTER, ("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")),
+    Family(
+        Reading.PROMPT_TOKENS,
+        Kind.COUNTER,
+        ("vllm:prefix_cache_queries", _OLD_QUERIES),
+        until={_OLD_QUERIES: _GONE},
+    ),
     Family(
         Reading.L0_HITS,
         Kind.COUNTER,
-        ("vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits"),
+        ("vllm:prefix_cache_hits", _OLD_HITS),
         like=Reading.PROMPT_TOKENS,
+        until={_OLD_HITS: _GONE},
     ),
     Family(Reading.EXTERNAL_QUERIES, Kind.COUNTER, ("vllm:external_prefix_cache_queries",)),
     Family(Reading.EXTERNAL_HITS, Kind.COUNTER, ("vllm:external_prefix_cache_hits",)),
@@ -48,10 +63,11 @@ FAMILIES = (
     Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
     Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
     Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
-    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")),
+    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", _OLD_USAGE), until={_OLD_USAGE: _GONE}),
     Family(Reading.KV_CAPACITY_TOKENS, Kind.INFO, ("vllm:cache_config_info",)),
     Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
     Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),
+    Family(Reading.CREATED, Kind.GAUGE, ("vllm:prefix_cache_queries_created",)),
 )
 
 
@@ -77,6 +93,8 @@ class VllmSource:
         if "prompt_tokens_by_source" in text:
             reading.flags |= {ALWAYS_EXPORTS_EXTERNAL}
         _derive_capacity(reading)
+        if "number of queried blocks" in text:
+            _blocks_to_tokens(reading)
         if "\nlmcache:" in text or "\nlmcache_" in text:
             embedded = self._embedded.read(text)
             if embedded is not None and embedded.recognised:
@@ -116,6 +134,20 @@ def _derive_capacity(reading: TargetReading) -> None:
             for counter in [c for c in reading.counters if c.reading is Reading.PROCESSED_TOKENS]:
                 if counter.engine == key.engine:
                     del reading.counters[counter]
+
+
+def _blocks_to_tokens(reading: TargetReading) -> None:
+    """Prefix cache counters of blocks as tokens; without a block size they are no counts of tokens at all."""
+    if not str(reading.spelled.get(Reading.PROMPT_TOKENS, "")).startswith(("vllm:gpu_", "vllm_gpu_")):
+        return
+    reading.flags |= {COUNTS_BLOCKS}
+    whole = reading.gauges.get(Key(Reading.BLOCK_TOKENS))  # older engines don't say whose it is
+    for key in [key for key in reading.counters if key.reading in (Reading.PROMPT_TOKENS, Reading.L0_HITS)]:
+        block = reading.gauges.get(Key(Reading.BLOCK_TOKENS, key.engine), whole)
+        if block is None:
+            del reading.counters[key]
+        else:
+            reading.counters[key] *= block
 
 
 def _number(text: str | None) -> float | None:

@@ -120,7 +120,9 @@ def ledger_page() -> str:
 
 
 def _names(family: Family) -> str:
-    return ", ".join(f"`{name}`" for name in family.names)
+    return ", ".join(
+        f"`{name}`" + (f" ({family.until[name]})" if name in family.until else "") for name in family.names
+    )
 
 
 def _conditions(family: Family) -> str:

@@ -15,7 +15,7 @@ from tierdeck.report import pool_document
 
 def figures(part: Any, path: str = "") -> Iterator[str]:
     for key, value in part.items():
-        if key in ("why", "notes"):
+        if key in ("why", "notes", "names"):
             continue
         where = f"{path}.{key}" if path else key
         yield where
