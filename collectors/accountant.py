@@ -10,18 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from collectors.gauges import reading_notes, replica_gauges, stores_in_flight
+from collectors.gauges import open_requests, reading_notes, replica_gauges, stores_in_flight
 from collectors.meter import Increase, Meter
 from collectors.pool import pool_account
+from collectors.processes import Paths
+from collectors.prompts import prompt_counts
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
 from collectors.versions import parse_version
 from tierdeck.account import Answer
-from tierdeck.fleet import Replica, Role, SourceKind
+from tierdeck.fleet import Replica, Role, SourceKind, source_kind
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger
-from tierdeck.notes import Note
+from tierdeck.notes import Note, NoteCode
 from tierdeck.readings import Reading
 from tierdeck.rounds import Round, SaltCounts, Scrape
 
@@ -34,6 +36,12 @@ ENGINE_COUNTS = {
     Reading.EXTERNAL_QUERIES: "external_queries",
     Reading.EXTERNAL_HITS: "external_hits",
     Reading.PROCESSED_TOKENS: "processed_tokens",
+    Reading.COMPUTED_TOKENS: "computed_tokens",
+    Reading.LOCAL_SOURCE_TOKENS: "local_source_tokens",
+    Reading.EXTERNAL_SOURCE_TOKENS: "external_source_tokens",
+    Reading.CACHED_TOKENS: "cached_tokens",
+    Reading.CACHED_BY_SOURCE: "cached_by_source",
+    Reading.ABORTED: "aborted",
     Reading.REQUESTS: "requests",
     Reading.PREEMPTIONS: "preemptions",
 }
@@ -91,14 +99,21 @@ class ReplicaAccountant:
         self._at: float | None = kept.get("at")
         self._since: float | None = kept.get("since", watched_since)
         self._cache_ok: bool | None = kept.get("cache_ok")
+        self._open: float | None = kept.get("open")
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
         self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
         meters = kept.get("meters", {})
         self._meters = {target.name: _meter(target.kind, meters.get(target.name)) for target in replica.targets}
-        self._engines = [target.name for target in replica.targets if target.kind is SourceKind.VLLM]
+        engines = [target.name for target in replica.targets if target.kind is SourceKind.VLLM]
+        self._paths = Paths(engines, kept.get("paths"))
         self._caches = [target.name for target in replica.targets if target.kind in _CACHES]
+
+    @property
+    def last_readings(self) -> Mapping[str, TargetReading]:
+        """The last page of each target that was recognised."""
+        return self._last
 
     def memory(self) -> dict[str, object]:
         """What the next start needs; JSON-able."""
@@ -106,7 +121,9 @@ class ReplicaAccountant:
             "at": self._at,
             "since": self._since if self._since != float("inf") else None,
             "cache_ok": self._cache_ok,
+            "open": self._open,
             "exports": sorted(self._exports),
+            "paths": self._paths.memory(),
             "early_gaps": dict(self._early_gaps),
             "unattributed": dict(self._unattributed),
             "meters": {name: meter.memory() for name, meter in self._meters.items()},
@@ -116,7 +133,8 @@ class ReplicaAccountant:
         """Account the round at `at` (epoch seconds); a target without an answer was not reached."""
         if self._since is None:
             self._since = at
-        readings = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
+        answered = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
+        readings = self._paths.once(answered)
         usable = {name: reading for name, reading in readings.items() if self._usable(name, reading)}
         increases = {
             # at the first round nothing was watched before: whatever runs then is a baseline
@@ -125,27 +143,32 @@ class ReplicaAccountant:
         }
         row = _Row({"started_at": at if self._at is None else min(self._at, at), "ended_at": at})
         missed = self._missed_rounds(at)
-        if missed and self._engines:
+        if missed and self._paths.engines:
             row.add("engine_gaps", missed)
-        for name in self._engines:
+        for name in self._paths.engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
         self._transfer(row)
+        self._edges(readings, row)
         if row.fields.get("restarts"):
             row.fields["prompt_tokens_since_restart"] = row.fields.get("prompt_tokens")
             row.fields["requests_since_restart"] = row.fields.get("requests")
         self._at = at
         self._last |= {name: reading for name, reading in readings.items() if reading.recognised}
+        for name in self._paths.memory():
+            self._last.pop(name, None)
         notes: set[Note] = set()
         for name, reading in readings.items():
             notes |= reading_notes(name, reading, self._replica)
+        notes |= {_rebased(name) for name, increase in increases.items() if increase.rebased}
+        notes |= {_same_process(name, first) for name, first in self._paths.memory().items()}
         return Round(
             key=self._replica.key,
             at=at,
             ledger=TokenLedger(**row.fields, notes=frozenset(notes)),
             answer=self._answer(answers),
             scrapes=tuple(answer.scrape for answer in answers.values()),
-            model=next((readings[name].model for name in self._engines if name in readings), ""),
+            model=next((readings[name].model for name in self._paths.engines if name in readings), ""),
             ttft=self._ttft(increases),
             gauges=replica_gauges(self._last),
             salts=self._salts(increases),
@@ -182,7 +205,9 @@ class ReplicaAccountant:
         if increase.restarted or increase.reset:
             self._unattributed.pop(name, None)
             self._exports.discard(name)
-        if increase.first and not increase.covers_start:
+        if increase.rebased:
+            row.add("engine_gaps", 1)
+        if not increase.covers_start:
             return
         row.add("engine_scrapes", 1)
         counts = dict(increase.counts)
@@ -195,6 +220,8 @@ class ReplicaAccountant:
         version = parse_version(self._replica.version("vllm"))
         if version is None or version < EXTERNAL_SINCE:
             row.add("recounting_preemptions", counts.get(Reading.PREEMPTIONS))
+        for field, value in prompt_counts(reading, increase).items():
+            row.add(field, value)
 
     def _settle_external(self, name: str, reading: TargetReading, counts: dict[Reading, float], row: _Row) -> None:
         """Absent external counters: 0 for an engine that always exports them, else their tokens stay open.
@@ -217,7 +244,7 @@ class ReplicaAccountant:
 
     def _cache(self, readings: Mapping[str, TargetReading], increases: Mapping[str, Increase], row: _Row) -> None:
         """LMCache's share of the row: from its own targets, else from what it merged into vLLM's body."""
-        names = self._caches or [name for name in self._engines if self._has_embedded(readings.get(name))]
+        names = self._caches or [name for name in self._paths.engines if self._has_embedded(readings.get(name))]
         if not names and self._cache_ok is None:
             return
         row.fields["cache_at_start"] = self._cache_ok
@@ -246,6 +273,12 @@ class ReplicaAccountant:
             (readings[name] for name in names if name in readings), row.fields.get("stores_submitted") or 0.0
         )
 
+    def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:
+        """Requests running or waiting before and after this round."""
+        before, self._open = self._open, open_requests(readings.get(name) for name in self._paths.engines)
+        row.fields["open_at_start"] = self._open if self._at is None else before
+        row.fields["open_at_end"] = self._open
+
     def _transfer(self, row: _Row) -> None:
         """On a decode replica all that vLLM does not attribute to host or disk came from prefill replicas.
 
@@ -269,7 +302,7 @@ class ReplicaAccountant:
             row.add(field, missed)
 
     def _answer(self, answers: Mapping[str, Answered]) -> Answer:
-        engines = [answers[name] for name in self._engines if name in answers]
+        engines = [answer for name, answer in answers.items() if source_kind(name) is SourceKind.VLLM]
         if any(answer.reading is not None and answer.reading.recognised for answer in engines):
             return Answer.ENGINE
         if any(answer.scrape.answered for answer in engines):
@@ -278,7 +311,7 @@ class ReplicaAccountant:
 
     def _ttft(self, increases: Mapping[str, Increase]) -> Histogram | None:
         merged: Histogram | None = None
-        for name in self._engines:
+        for name in self._paths.engines:
             part = increases[name].histograms.get(Reading.TTFT) if name in increases else None
             if part is not None:
                 merged = part if merged is None else merged + part
@@ -297,6 +330,15 @@ class ReplicaAccountant:
     @staticmethod
     def _has_embedded(reading: TargetReading | None) -> bool:
         return reading is not None and HAS_EMBEDDED_LMCACHE in reading.flags
+
+
+def _rebased(name: str) -> Note:
+    detail = "a counter goes by another name in the same process; counting starts anew there"
+    return Note(NoteCode.MEANING_CHANGED, detail, name)
+
+
+def _same_process(name: str, first: str) -> Note:
+    return Note(NoteCode.SAME_PROCESS, f"{name} and {first} are one process, counted once", name)
 
 
 def _meter(kind: SourceKind, memory: Mapping[str, object] | None) -> Meter:

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from collectors.accountant import Answered, ReplicaAccountant
 from collectors.body import complete, interpret
+from collectors.names import resolved, with_names
 from collectors.pool import CURVINE, pool_account
+from collectors.processes import same_processes
 from collectors.snapshot import Snapshot
+from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from tierdeck.account import Answer, Gauges, PoolAccount, ReplicaAccount, WarmingLimits
-from tierdeck.fleet import FLEET, Target, source_kind
+from tierdeck.fleet import FLEET, SourceKind, Target, source_kind
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import merge
+from tierdeck.notes import Note, NoteCode
 from tierdeck.report import fleet_document
 from tierdeck.rounds import Round, Scrape
 
 
 def explain(snapshot: Snapshot, limits: WarmingLimits) -> dict[str, object]:
     """The document of docs/cli.md, "explain"."""
-    rounds = {name: _rounds(snapshot, name) for name in snapshot.bodies}
-    accounts = [replica_account(name, parts) for name, parts in rounds.items() if name != FLEET]
+    accountants = {name: _accountant(snapshot, name) for name in snapshot.bodies}
+    rounds = {name: _rounds(snapshot, name, accountant) for name, accountant in accountants.items()}
+    surely, maybe = same_processes(_engine_pages(snapshot))
+    accounts = [
+        replace(replica_account(name, parts), copy_of=surely.get(name, ""))
+        for name, parts in rounds.items()
+        if name != FLEET
+    ]
     fleet = replica_account(FLEET, rounds[FLEET]).ledger if FLEET in rounds else None
-    return fleet_document(
+    document = fleet_document(
         snapshot.window_seconds,
         accounts,
         limits,
         shared=fleet if fleet is not None and fleet.has_cache else None,
         pool=_pool(snapshot),
-        own_notes=tuple(fleet.notes) if fleet is not None else (),
+        own_notes=(*(fleet.notes if fleet is not None else ()), *(_alike(*pair) for pair in maybe.items())),
     )
+    replicas: Any = document["replicas"]
+    for name, part in replicas.items():
+        readings = accountants[name].last_readings
+        part["names"] = resolved(readings)
+        part["why"] = with_names(part["why"], readings)
+    return document
+
+
+def _alike(name: str, other: str) -> Note:
+    detail = f"{name} and {other} have the same start time and counters, which is no proof: both are counted"
+    return Note(NoteCode.SAME_PROCESS, detail, name)
 
 
 def replica_account(name: str, rounds: list[Round]) -> ReplicaAccount:
@@ -44,17 +67,32 @@ def replica_account(name: str, rounds: list[Round]) -> ReplicaAccount:
     return ReplicaAccount(name, merge([part.ledger for part in rounds]), rounds[-1].answer, ttft, gauges)
 
 
-def _rounds(snapshot: Snapshot, name: str) -> list[Round]:
-    replica = snapshot.replica(name)
+def _accountant(snapshot: Snapshot, name: str) -> ReplicaAccountant:
     first = snapshot.first_moment
-    accountant = ReplicaAccountant(replica, watched_since=math.inf if first is None else first)
+    return ReplicaAccountant(snapshot.replica(name), watched_since=math.inf if first is None else first)
+
+
+def _rounds(snapshot: Snapshot, name: str, accountant: ReplicaAccountant) -> list[Round]:
+    targets, first = snapshot.replica(name).targets, snapshot.first_moment
     rounds = []
     for seconds in snapshot.moments:
         bodies = snapshot.bodies[name].get(seconds, {})
         at = float(seconds) if first is None else first + seconds - snapshot.moments[0]
-        answers = {target.name: _answer(target, at, bodies.get(target.name)) for target in replica.targets}
+        answers = {target.name: _answer(target, at, bodies.get(target.name)) for target in targets}
         rounds.append(accountant.feed(at, answers))
     return rounds
+
+
+def _engine_pages(snapshot: Snapshot) -> Iterator[dict[str, list[TargetReading]]]:
+    """Recognised pages of vLLM by replica, moment for moment."""
+    for seconds in snapshot.moments:
+        pages: dict[str, list[TargetReading]] = {}
+        for name, moments in snapshot.bodies.items():
+            bodies = moments.get(seconds, {})
+            read = [BY_KIND[SourceKind.VLLM].read(complete(body)) for target, body in bodies.items()
+                    if name != FLEET and source_kind(target) is SourceKind.VLLM]  # fmt: skip
+            pages[name] = [page for page in read if page is not None and page.recognised]
+        yield pages
 
 
 def _answer(target: Target, at: float, body: str | None) -> Answered:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from collectors.source import Key, TargetReading
 from collectors.sources import BY_KIND
-from collectors.sources.vllm import VLLM
+from collectors.sources.vllm import COUNTS_BLOCKS, VLLM
 from collectors.versions import parse_version
 from tierdeck.account import Gauges, weighted_usage
 from tierdeck.fleet import Replica, SourceKind, source_kind
@@ -85,13 +85,29 @@ def stores_in_flight(caches: Iterable[TargetReading], submitted_chunks: float) -
     return total
 
 
+def open_requests(engines: Iterable[TargetReading | None]) -> float | None:
+    """Requests running or waiting; None where an engine did not answer or exports neither."""
+    total = 0.0
+    for reading in engines:
+        if reading is None:
+            return None
+        running, waiting = reading.gauge(Reading.RUNNING), reading.gauge(Reading.WAITING)
+        if running is None or waiting is None:
+            return None
+        total += running + waiting
+    return total
+
+
 def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[Note]:
     """Notes that a body brings by itself: old names, a router's copies, bad lines, changed meanings."""
     notes = set()
     families = (*VLLM.families, *BY_KIND[source_kind(name)].families)
     for old in reading.renamed:
         newest = next(family.names[0] for family in families if family.reading is old)
+        gone = next((family.until[name] for family in families for name in family.until if name in
+                     reading.spelled[old].replace("vllm_", "vllm:")), "")  # fmt: skip
         detail = f"{old} was read as {reading.spelled[old]}; the newest known name is {newest}"
+        detail += f" (the former one is {gone})" if gone else ""
         notes.add(Note(NoteCode.RENAMED, detail, name))
     if reading.router_series:
         detail = "a router's copies of engine series were left out"
@@ -99,6 +115,10 @@ def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[No
     if reading.unreadable or reading.duplicates:
         detail = "lines that are no samples, or repeat a series, were left out"
         notes.add(Note(NoteCode.UNREADABLE_LINES, detail, name))
+    if COUNTS_BLOCKS in reading.flags:
+        known = any(key.reading is Reading.PROMPT_TOKENS for key in reading.counters)
+        made = "they were multiplied by the block size" if known else "the block size is not exported: withheld"
+        notes.add(Note(NoteCode.MEANING_CHANGED, f"prefix cache counters are in blocks in this version; {made}", name))
     version = parse_version(replica.version("vllm"))
     if version is not None and version <= EXTERNAL_QUERIES_CHANGED and Reading.EXTERNAL_QUERIES in reading.spelled:
         detail = "up to vLLM 0.11.1 external queries count L0's hits too; they divide nothing here"

@@ -27,6 +27,8 @@ class Increase:
         restarted: another process answered than before.
         reset: counters fell though the process is the same.
         first: the first scrape that this meter ever saw; it gives increases only if the process is new.
+        rebased: a counter goes by another name than before in the same process: what it counts may differ,
+            so that this scrape is a baseline.
         covers_start: nothing was missed before this scrape: the process was new, or already being read.
     """
 
@@ -37,6 +39,7 @@ class Increase:
     restarted: bool = False
     reset: bool = False
     first: bool = False
+    rebased: bool = False
     covers_start: bool = True
 
 
@@ -56,6 +59,7 @@ class Meter:
         kept: Any = memory or {}  # as `memory` wrote it, perhaps through JSON
         self._start: float | None = kept.get("start")
         self._met = bool(kept.get("met"))
+        self._names: dict[str, str] = dict(kept.get("names", {}))
         self._counters: dict[Key, float] = {_key(text): value for text, value in kept.get("counters", {}).items()}
         self._histograms: dict[Key, Cumulative] = {
             _key(text): Cumulative(tuple(bounds), tuple(counts), total)
@@ -67,6 +71,7 @@ class Meter:
         return {
             "start": self._start,
             "met": self._met,
+            "names": dict(self._names),
             "counters": {_text(key): value for key, value in self._counters.items()},
             "histograms": {_text(key): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
         }
@@ -102,6 +107,9 @@ class Meter:
             new = watched_since is not None and reading.start_time is not None and reading.start_time > watched_since
             from_zero = increase.covers_start = new
         self._take_falls(reading, increase)
+        if self._renames(reading) and not (increase.restarted or increase.reset):
+            increase.rebased, increase.covers_start, from_zero = True, False, False
+            self._counters, self._histograms = {}, {}
         known = {key.reading for key in self._counters}
         self._count(reading, increase, from_zero=from_zero)
         self._observe(reading, increase, from_zero=from_zero)
@@ -111,6 +119,18 @@ class Meter:
         self._start = reading.start_time if reading.start_time is not None else self._start
         self._met = True
         return increase
+
+    def _renames(self, reading: TargetReading) -> bool:
+        """A counter is read under another name than at the scrape before, `_total` and the colon aside."""
+        counted = {key.reading for key in reading.counters}
+        names = {
+            str(name): spelled.removesuffix("_total").replace(":", "_")
+            for name, spelled in reading.spelled.items()
+            if name in counted
+        }
+        changed = any(self._names.get(name, new) != new for name, new in names.items())
+        self._names |= names
+        return changed
 
     def _take_falls(self, reading: TargetReading, increase: Increase) -> None:
         """A counter that fell takes all of its engine back to 0."""

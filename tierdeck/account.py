@@ -127,13 +127,17 @@ class WarmingLimits:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaAccount:
-    """One replica's window. `answer` is about the last moment, the rest about the whole window."""
+    """One replica's window. `answer` is about the last moment, the rest about the whole window.
+
+    `copy_of` names the replica whose engine this one's surely is, seen over another path; "": none.
+    """
 
     name: str
     ledger: TokenLedger
     answer: Answer
     ttft: Histogram | None = None
     gauges: Gauges = field(default_factory=Gauges)
+    copy_of: str = ""
 
     def state(self, limits: WarmingLimits) -> ReplicaState:
         if self.answer in _UNREADABLE:

@@ -32,6 +32,18 @@ COUNTS = (
     "stores_completed",
     "request_ratio_sum",
     "request_ratio_count",
+    "computed_tokens",
+    "local_source_tokens",
+    "external_source_tokens",
+    "cached_tokens",
+    "cached_by_source",
+    "first_tokens",
+    "aborted",
+    "measured_prompts",
+    "measured_tokens",
+    "reachable_low",
+    "reachable_high",
+    "long_prompts",
 )
 """The additive fields. None: not observed in the window."""
 
@@ -65,6 +77,13 @@ class TokenLedger:
         engine_scrapes: scrapes of vLLM that gave an increase.
         cache_at_start, cache_at_end: a cache scrape succeeded at that edge; None: no cache source.
         prompt_tokens_since_restart, requests_since_restart: since the last restart in the window.
+        computed_tokens, local_source_tokens, external_source_tokens: `processed_tokens` by source.
+        cached_by_source: cached tokens summed over vLLM's tiers.
+        first_tokens: observations of TTFT. aborted: requests that their client gave up.
+        measured_prompts, measured_tokens: finished prompts by vLLM's histogram of their lengths.
+        reachable_low, reachable_high: of these tokens, what whole blocks could have served.
+        long_prompts: of these prompts, those surely longer than the design pays from.
+        open_at_start, open_at_end: requests running or waiting at the edges; not stored.
     """
 
     started_at: float
@@ -89,6 +108,18 @@ class TokenLedger:
     stores_completed: float | None = None
     request_ratio_sum: float | None = None
     request_ratio_count: float | None = None
+    computed_tokens: float | None = None
+    local_source_tokens: float | None = None
+    external_source_tokens: float | None = None
+    cached_tokens: float | None = None
+    cached_by_source: float | None = None
+    first_tokens: float | None = None
+    aborted: float | None = None
+    measured_prompts: float | None = None
+    measured_tokens: float | None = None
+    reachable_low: float | None = None
+    reachable_high: float | None = None
+    long_prompts: float | None = None
     restarts: int = 0
     counter_resets: int = 0
     engine_scrapes: int = 0
@@ -99,6 +130,8 @@ class TokenLedger:
     cache_at_end: bool | None = None
     prompt_tokens_since_restart: float | None = None
     requests_since_restart: float | None = None
+    open_at_start: float | None = None
+    open_at_end: float | None = None
     notes: frozenset[Note] = frozenset()
 
     def __post_init__(self) -> None:
@@ -133,6 +166,8 @@ class TokenLedger:
             "stores_in_flight": later.stores_in_flight if later.stores_in_flight is not None else self.stores_in_flight,
             "cache_at_start": self.cache_at_start if self.cache_at_start is not None else later.cache_at_start,
             "cache_at_end": later.cache_at_end if later.cache_at_end is not None else self.cache_at_end,
+            "open_at_start": self.open_at_start if self.open_at_start is not None else later.open_at_start,
+            "open_at_end": later.open_at_end if later.open_at_end is not None else self.open_at_end,
         }
         for name in COUNTS:
             values[name] = _sum(getattr(self, name), getattr(later, name))
@@ -175,7 +210,7 @@ def together(ledgers: Sequence[TokenLedger], cache: TokenLedger | None = None) -
         "started_at": min(ledger.started_at for ledger in ledgers),
         "ended_at": max(ledger.ended_at for ledger in ledgers),
     }
-    for name in COUNTS:
+    for name in (*COUNTS, "open_at_start", "open_at_end"):
         parts = [getattr(ledger, name) for ledger in ledgers]
         values[name] = None if any(part is None for part in parts) else sum(parts)
     for name in TALLIES:

@@ -25,6 +25,8 @@ class NoteCode(StrEnum):
     ROUTER_SERIES_IGNORED = "router_series_ignored"
     MEANING_CHANGED = "meaning_changed"
     UNREADABLE_LINES = "unreadable_lines"
+    COUNTERS_DISAGREE = "counters_disagree"
+    SAME_PROCESS = "same_process"
 
 
 MEANINGS: dict[NoteCode, str] = {
@@ -52,6 +54,10 @@ MEANINGS: dict[NoteCode, str] = {
     NoteCode.ROUTER_SERIES_IGNORED: "a router's copies of engine series (label server) were left out",
     NoteCode.MEANING_CHANGED: "in this version the reading's meaning differs from the newest",
     NoteCode.UNREADABLE_LINES: "some lines of the exposition could not be read and were left out",
+    NoteCode.COUNTERS_DISAGREE: "two counters that are kept independently and must agree don't, beyond what is in "
+    "flight; both are told, and which figures are withheld is in the table of identities",
+    NoteCode.SAME_PROCESS: "one engine is seen over several paths and counted once; where start time and counters are "
+    "the same but nothing proves it, all are counted and the note says so",
 }
 
 

@@ -14,6 +14,7 @@ class Reading(StrEnum):
     """Names of what can be read from a target."""
 
     START_TIME = "start_time"
+    CREATED = "created"
     # vLLM
     PROMPT_TOKENS = "prompt_tokens"
     L0_HITS = "l0_hits"
@@ -23,7 +24,15 @@ class Reading(StrEnum):
     DISK_HITS = "disk_hits"
     P2P_HITS = "p2p_hits"
     PROCESSED_TOKENS = "processed_tokens"
+    COMPUTED_TOKENS = "computed_tokens"
+    LOCAL_SOURCE_TOKENS = "local_source_tokens"
+    EXTERNAL_SOURCE_TOKENS = "external_source_tokens"
+    CACHED_TOKENS = "cached_tokens"
+    CACHED_BY_SOURCE = "cached_by_source"
+    PROMPT_LENGTHS = "prompt_lengths"
+    BLOCK_TOKENS = "block_tokens"
     REQUESTS = "requests"
+    ABORTED = "aborted"
     PREEMPTIONS = "preemptions"
     TTFT = "ttft"
     KV_USAGE = "kv_usage"
@@ -71,6 +80,7 @@ _T, _B, _R, _N = "tokens", "bytes", "ratio", "1"
 
 READINGS: dict[Reading, Meaning] = {
     Reading.START_TIME: Meaning("epoch seconds", "when the process started; a change is a restart"),
+    Reading.CREATED: Meaning("epoch seconds", "when a counter was created: with the start time it tells a process"),
     Reading.PROMPT_TOKENS: Meaning(_T, "tokens that vLLM looked up in its prefix cache: the one denominator"),
     Reading.L0_HITS: Meaning(_T, "looked-up tokens that were in GPU memory"),
     Reading.EXTERNAL_QUERIES: Meaning(_T, "tokens asked of the KV connector; up to 0.11.1 L0's hits included"),
@@ -79,6 +89,14 @@ READINGS: dict[Reading, Meaning] = {
     Reading.DISK_HITS: Meaning(_T, "external hits that vLLM itself attributes to disk"),
     Reading.P2P_HITS: Meaning(_T, "tokens transferred from another vLLM instance: not cache hits"),
     Reading.PROCESSED_TOKENS: Meaning(_T, "prompt tokens of scheduled requests, cached or not"),
+    Reading.COMPUTED_TOKENS: Meaning(_T, "processed prompt tokens that were computed"),
+    Reading.LOCAL_SOURCE_TOKENS: Meaning(_T, "processed prompt tokens that the engine's own cache had"),
+    Reading.EXTERNAL_SOURCE_TOKENS: Meaning(_T, "processed prompt tokens that came through the KV connector"),
+    Reading.CACHED_TOKENS: Meaning(_T, "processed prompt tokens that were not computed"),
+    Reading.CACHED_BY_SOURCE: Meaning(_T, "prefix cache hits of all tiers, by vLLM's own attribution"),
+    Reading.PROMPT_LENGTHS: Meaning(_T, "length of each finished request's prompt"),
+    Reading.BLOCK_TOKENS: Meaning(_T, "tokens to which prefix cache hits are aligned: block_size, unless told apart"),
+    Reading.ABORTED: Meaning("requests", "finished requests that their client gave up"),
     Reading.REQUESTS: Meaning("requests", "finished requests, all reasons"),
     Reading.PREEMPTIONS: Meaning("requests", "preemptions"),
     Reading.TTFT: Meaning("seconds", "time to first token as the engine sees it"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tierdeck.account import PoolAccount, ReplicaAccount, WarmingLimits
+from tierdeck.ceiling import Range
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.histogram import Histogram, Quantile
 from tierdeck.ledger import TokenLedger
@@ -65,6 +66,7 @@ def fleet_document(
     fleet_body = summary_document(fleet)
     shared_gaps = gap_notes(shared) if shared is not None else []
     notes = [_note(note) for note in sorted({*fleet.notes, *own_notes, *shared_gaps})]
+    notes += [{**_note(_copy(one)), "replica": one.name} for one in accounts if one.copy_of]
     notes += [{**_note(note), "replica": name} for name, summary in summaries.items() for note in summary.notes]
     fleet_body["notes"] = notes
     fleet_body["unreadable"] = [name for name, summary in summaries.items() if not summary.state.readable]
@@ -74,6 +76,11 @@ def fleet_document(
         "replicas": {name: summary_document(summary) for name, summary in summaries.items()},
         "pool": pool_document(pool) if pool is not None else None,
     }
+
+
+def _copy(account: ReplicaAccount) -> Note:
+    detail = f"{account.name} is {account.copy_of}'s engine, seen over another path: the fleet counts it once"
+    return Note(NoteCode.SAME_PROCESS, detail)
 
 
 def summary_document(summary: Summary) -> dict[str, object]:
@@ -99,6 +106,12 @@ def summary_document(summary: Summary) -> dict[str, object]:
     doc.put("found_not_loaded_tokens", tiers.found_not_loaded)
     doc.put("tier_usage.L1.used_bytes", summary.l1_used)
     doc.put("tier_usage.L1.capacity_bytes", summary.l1_capacity)
+    _put_range(doc, "ceiling.hit_ratio", summary.ceiling.hit_ratio)
+    _put_range(doc, "ceiling.L0", summary.ceiling.l0)
+    _put_range(doc, "ceiling.L1+L2", summary.ceiling.lower)
+    _put_range(doc, "worth.shared_prefix", summary.worth.shared_prefix)
+    doc.put("worth.long_prompts", summary.worth.long_prompts)
+    doc.value("worth.verdict", str(summary.worth.verdict))
     return {**doc.body, "why": doc.why, "notes": [_note(note) for note in summary.notes]}
 
 
@@ -111,6 +124,11 @@ def _put_bounded(doc: _Document, tier: str, tokens: Bounded, whole: Figure) -> N
     _put_tier(doc, tier, tokens.figure, whole)
     doc.put(f"tiers.{tier}.low", tokens.low)
     doc.put(f"tiers.{tier}.high", tokens.high)
+
+
+def _put_range(doc: _Document, key: str, found: Range) -> None:
+    doc.put(f"{key}.low", found.low)
+    doc.put(f"{key}.high", found.high)
 
 
 def _put_ttft(doc: _Document, ttft: Histogram | None, reason: str) -> None:

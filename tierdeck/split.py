@@ -10,6 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tierdeck.figure import ZERO, Bounded, Figure, Ratio
+from tierdeck.identities import (
+    attributed,
+    breaches,
+    has_attributed_beyond_loaded,
+    has_loaded_beyond_misses,
+    has_more_hits_than_lookups,
+)
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
 
@@ -54,9 +61,9 @@ def split(ledger: TokenLedger, shared: TokenLedger | None = None) -> TierSplit:
     notes = [*ledger.notes, *_notes(ledger, is_shared=shared is not None)]
     prompt = _observed(ledger, "prompt_tokens", "prefix cache lookups")
     l0 = _observed(ledger, "l0_hits", "prefix cache hits")
-    if prompt.value is not None and l0.value is not None and l0.value > prompt.value:
+    if has_more_hits_than_lookups(ledger):
         l0 = Figure.unknown("the engine counted more prefix cache hits than lookups")
-    external = _external(ledger, prompt, l0)
+    external = _external(ledger)
     transfer = Figure(ledger.transfer_tokens) if ledger.transfer_tokens and external.known else None
     if external.value is None or prompt.value is None or l0.value is None:
         reason = external.reason or prompt.reason or l0.reason
@@ -82,7 +89,7 @@ def _observed(ledger: TokenLedger, name: str, words: str) -> Figure:
     return Figure.unknown(f"{words} are not exported by this engine under any known name")
 
 
-def _external(ledger: TokenLedger, prompt: Figure, l0: Figure) -> Figure:
+def _external(ledger: TokenLedger) -> Figure:
     """External hits, or why they can't be used."""
     if ledger.external_hits is None or ledger.unattributed_tokens:
         if ledger.engine_scrapes == 0:
@@ -90,22 +97,17 @@ def _external(ledger: TokenLedger, prompt: Figure, l0: Figure) -> Figure:
         return Figure.unknown(
             "external prefix cache hits are not exported by this engine, and nothing shows that it has no connector"
         )
-    if prompt.value is not None and l0.value is not None and ledger.external_hits > prompt.value - l0.value:
+    if has_loaded_beyond_misses(ledger):
         return Figure.unknown("external hits exceed what L0 left over")
-    if _by_source(ledger) > ledger.external_hits or (ledger.transfer_tokens or 0.0) < 0:
+    if has_attributed_beyond_loaded(ledger):
         return Figure.unknown("hits by source exceed the external hits")
     return Figure(ledger.external_hits)
-
-
-def _by_source(ledger: TokenLedger) -> float:
-    """External hits that vLLM itself attributes: to host, disk, peers."""
-    return (ledger.host_hits or 0.0) + (ledger.disk_hits or 0.0) + (ledger.transfer_tokens or 0.0)
 
 
 def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tuple[Bounded, Bounded, Note | None]:
     """L1 and L2 with bounds; see docs/ledger.md, "L1 and L2"."""
     host, disk = ledger.host_hits or 0.0, ledger.disk_hits or 0.0
-    rest = external - _by_source(ledger)
+    rest = external - attributed(ledger)
     l1_found, l2_found = ledger.l1_found or 0.0, ledger.l2_found or 0.0
     told = ledger.cache_covers and ledger.l1_found is not None
     low, high = 0.0, rest
@@ -121,7 +123,7 @@ def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tu
             f"external hits {rest:.0f}, LMCache found {l1_found:.0f} in L1 and {l2_found:.0f} in L2",
         )
     elif low < high:
-        tokens = Figure.unknown(_why_unsplit(ledger, is_shared=is_shared))
+        tokens = Figure.unknown(_why_unsplit(ledger))
         note = Note(NoteCode.UNSPLIT, tokens.reason, f"external hits {rest:.0f}")
     l2_tokens = Figure(disk + rest - (tokens.value - host)) if tokens.value is not None else tokens
     l1 = Bounded(tokens, Figure(host + low), Figure(host + high))
@@ -129,14 +131,14 @@ def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tu
     return l1, l2, note
 
 
-def _why_unsplit(ledger: TokenLedger, *, is_shared: bool) -> str:
+def _why_unsplit(ledger: TokenLedger) -> str:
     if not ledger.has_cache:
         return "no LMCache metrics tell L1 from L2"
+    if not ledger.cache_covers:
+        return "LMCache was not scraped at an edge of the window"
     if ledger.l1_found is None:
         return "embedded LMCache does not export L1 and L2 hits apart"
-    if is_shared and ledger.cache_covers:
-        return "the cache server is shared, and does not tell this replica's hits from the others'"
-    return "LMCache was not scraped at an edge of the window"
+    return "the cache server is shared, and does not tell this replica's hits from the others'"
 
 
 def _found_not_loaded(ledger: TokenLedger, *, is_shared: bool) -> Figure:
@@ -166,33 +168,13 @@ def _by_request(ledger: TokenLedger) -> Ratio:
 
 def _notes(ledger: TokenLedger, *, is_shared: bool) -> list[Note]:
     """Notes that follow from the counts themselves; those about the cache only where it is the replica's own."""
-    checks = [_external_notes, _life_notes, _lookup_wiring_notes]
-    checks += [] if is_shared else CACHE_NOTES
-    return [note for check in checks for note in check(ledger)]
+    notes = [*breaches(ledger, of_cache=False), *_life_notes(ledger), *_lookup_wiring_notes(ledger)]
+    return notes if is_shared else [*notes, *cache_notes(ledger)]
 
 
-def _external_notes(ledger: TokenLedger) -> list[Note]:
-    prompt, l0 = ledger.prompt_tokens, ledger.l0_hits
-    if prompt is None or l0 is None:
-        return []
-    notes, left = [], prompt - l0
-    queries, hits = ledger.external_queries, ledger.external_hits
-    if queries is not None and queries > left:
-        if queries == prompt:
-            code, detail = NoteCode.EXTERNAL_DOUBLE_COUNTED, "external queries equal all lookups"
-        else:
-            code, detail = NoteCode.EXTERNAL_MISMATCH, "external queries exceed what L0 left over"
-        notes.append(Note(code, detail, f"external queries {queries:.0f}, lookups {prompt:.0f}, L0 hits {l0:.0f}"))
-    if hits is not None and _by_source(ledger) > hits:
-        detail = "hits by source exceed the external hits: L1, L2 and miss are withheld"
-        notes.append(
-            Note(NoteCode.EXTERNAL_MISMATCH, detail, f"by source {_by_source(ledger):.0f}, external {hits:.0f}")
-        )
-    if hits is not None and hits > left:
-        detail = "external hits exceed what L0 left over: L1, L2 and miss are withheld"
-        evidence = f"external hits {hits:.0f}, lookups {prompt:.0f}, L0 hits {l0:.0f}"
-        notes.append(Note(NoteCode.EXTERNAL_MISMATCH, detail, evidence))
-    return notes
+def cache_notes(ledger: TokenLedger) -> list[Note]:
+    """Notes about a cache server whose counts belong to the ledger's replicas alone."""
+    return [*breaches(ledger, of_cache=True), *_unused_notes(ledger), *_cache_wiring_notes(ledger)]
 
 
 def _unused_notes(ledger: TokenLedger) -> list[Note]:
@@ -201,17 +183,6 @@ def _unused_notes(ledger: TokenLedger) -> list[Note]:
         return []
     detail = "LMCache found tokens that were recomputed all the same"
     return [Note(NoteCode.FOUND_NOT_LOADED, detail, f"at least {found:.0f} tokens")]
-
-
-def _store_notes(ledger: TokenLedger) -> list[Note]:
-    if ledger.stores_submitted is None:
-        return []
-    submitted, completed = ledger.stores_submitted, ledger.stores_completed or 0.0
-    in_flight = ledger.stores_in_flight or 0.0
-    if submitted - completed <= in_flight:
-        return []
-    evidence = f"chunks submitted {submitted:.0f}, completed {completed:.0f}, in flight at most {in_flight:.0f}"
-    return [Note(NoteCode.STORES_INCOMPLETE, "stores to L2 did not complete", evidence)]
 
 
 def _life_notes(ledger: TokenLedger) -> list[Note]:
@@ -249,7 +220,3 @@ def _cache_wiring_notes(ledger: TokenLedger) -> list[Note]:
         detail = "LMCache's lookups stay 0 while vLLM loads from it"
         notes.append(Note(NoteCode.NOT_WIRED, detail, f"external hits {ledger.external_hits:.0f}"))
     return notes
-
-
-CACHE_NOTES = (_unused_notes, _store_notes, _cache_wiring_notes)
-"""Checks that need a cache server whose counts belong to the ledger's replicas alone."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tierdeck.account import ReplicaAccount, ReplicaState, WarmingLimits, weighted_usage, worst_first
+from tierdeck.ceiling import Ceiling, Range, Worth, ceiling, worth
 from tierdeck.figure import ZERO, Bounded, Figure, Ratio
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger, together
 from tierdeck.notes import Note, NoteCode
-from tierdeck.split import CACHE_NOTES, TierSplit, split
+from tierdeck.split import TierSplit, cache_notes, split
 
 _ABSENT = "not exported by this engine under any known name"
 _SEEN_ONCE = "vLLM was not scraped twice in the window"
@@ -32,6 +33,8 @@ class Summary:
     restarts: int
     l1_used: Figure
     l1_capacity: Figure
+    ceiling: Ceiling
+    worth: Worth
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -52,6 +55,7 @@ def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedge
     tiers = split(ledger, shared)
     if not state.readable:
         return _withheld(state, f"{state}: {state.meaning}", ledger.restarts, tiers.notes)
+    highest = ceiling(ledger, has_cache=ledger.has_cache or shared is not None)
     absent = _ABSENT if ledger.engine_scrapes else _SEEN_ONCE
     no_l1 = "no LMCache source of the replica itself exports it"
     no_capacity = (
@@ -70,6 +74,8 @@ def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedge
         restarts=ledger.restarts,
         l1_used=_figure(gauges.l1_used_bytes, no_l1),
         l1_capacity=_figure(gauges.l1_capacity_bytes, no_capacity),
+        ceiling=highest,
+        worth=worth(ledger, tiers, highest),
     )
 
 
@@ -78,9 +84,9 @@ def summarize_fleet(
 ) -> Summary:
     """The sum of the readable replicas; a figure that one of them can't tell is unknown in the sum.
 
-    The notes are the fleet's own; those of the replicas stay with them.
+    The notes are the fleet's own; those of the replicas stay with them. A copy counts once.
     """
-    summaries = [(account, summarize(account, limits, shared)) for account in accounts]
+    summaries = [(account, summarize(account, limits, shared)) for account in accounts if not account.copy_of]
     best = max((summary.state for _, summary in summaries), key=worst_first, default=ReplicaState.DOWN)
     readable = [(account, summary) for account, summary in summaries if summary.state.readable]
     if not readable:
@@ -88,9 +94,12 @@ def summarize_fleet(
     parts = [summary for _, summary in readable]
     usages = [(part.kv_usage.value, part.kv_capacity.value) for part in parts]
     ttft, ttft_reason = _merged_ttft(parts)
+    tiers = _summed_tiers(readable, shared, unreadable=len(summaries) - len(readable))
+    pooled = _pooled([account.ledger for account, _ in readable], shared)
+    highest = ceiling(pooled, has_cache=pooled.has_cache)
     return Summary(
         state=best,
-        tiers=_summed_tiers(readable, shared, unreadable=len(summaries) - len(readable)),
+        tiers=tiers,
         requests=_total(part.requests for part in parts),
         ttft=ttft,
         ttft_reason=ttft_reason,
@@ -101,7 +110,19 @@ def summarize_fleet(
         restarts=sum(part.restarts for part in parts),
         l1_used=_total(part.l1_used for part in parts),
         l1_capacity=_total(part.l1_capacity for part in parts),
+        ceiling=highest,
+        worth=worth(pooled, tiers, highest),
     )
+
+
+def _pooled(ledgers: Sequence[TokenLedger], shared: TokenLedger | None) -> TokenLedger:
+    """All replicas' counts as one; caches of their own cover the window only if each of them does."""
+    pooled = together(ledgers, shared)
+    if shared is None and any(ledger.has_cache for ledger in ledgers):
+        at_start = all(ledger.cache_at_start is True for ledger in ledgers)
+        at_end = all(ledger.cache_at_end is True for ledger in ledgers)
+        pooled = replace(pooled, cache_at_start=at_start, cache_at_end=at_end)
+    return pooled
 
 
 def _summed_tiers(
@@ -120,7 +141,7 @@ def _summed_tiers(
         pooled_tiers = split(pooled)
         codes = (NoteCode.SPLIT_ESTIMATED, NoteCode.UNSPLIT)
         notes = tuple(note for note in pooled_tiers.notes if note.code in codes)
-        notes += tuple(note for check in CACHE_NOTES for note in check(pooled))
+        notes += tuple(cache_notes(pooled))
         parts.append(pooled_tiers)
     ledgers = [account.ledger for account, _ in readable]
     transfers = [part.transfer for part in parts if part.transfer is not None]
@@ -162,6 +183,8 @@ def _withheld(state: ReplicaState, reason: str, restarts: int, notes: tuple[Note
         restarts=restarts,
         l1_used=no,
         l1_capacity=no,
+        ceiling=Ceiling.unknown(reason),
+        worth=Worth(Range.unknown(reason), Ratio.unknown(reason)),
     )
 
 

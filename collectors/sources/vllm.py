@@ -17,19 +17,35 @@ from tierdeck.readings import Reading
 
 ALWAYS_EXPORTS_EXTERNAL = "always_exports_external"
 """Flag: absent external counters mean that there is no connector."""
+COUNTS_BLOCKS = "counts_blocks"
+"""Flag: prefix cache counters are in blocks, as their HELP says (0.8 and before); they were made tokens."""
 HAS_EMBEDDED_LMCACHE = "has_embedded_lmcache"
 """Flag: LMCache's metrics are merged into this body (PROMETHEUS_MULTIPROC_DIR)."""
 
 _ENGINE_SERIES = re.compile(r'^vllm[:_]\w+(?![^\n]*\bserver=")', re.MULTILINE)
 _BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
+_OF_PROMPT = "vllm:prompt_tokens_by_source"
+
+_GONE = "hidden from vLLM 0.11.1 on, gone in 0.12.0"
+_OLD_QUERIES, _OLD_HITS, _OLD_USAGE = (
+    "vllm:gpu_prefix_cache_queries",
+    "vllm:gpu_prefix_cache_hits",
+    "vllm:gpu_cache_usage_perc",
+)
 
 FAMILIES = (
-    Family(Reading.PROMPT_TOKENS, Kind.COUNTER, ("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")),
+    Family(
+        Reading.PROMPT_TOKENS,
+        Kind.COUNTER,
+        ("vllm:prefix_cache_queries", _OLD_QUERIES),
+        until={_OLD_QUERIES: _GONE},
+    ),
     Family(
         Reading.L0_HITS,
         Kind.COUNTER,
-        ("vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits"),
+        ("vllm:prefix_cache_hits", _OLD_HITS),
         like=Reading.PROMPT_TOKENS,
+        until={_OLD_HITS: _GONE},
     ),
     Family(Reading.EXTERNAL_QUERIES, Kind.COUNTER, ("vllm:external_prefix_cache_queries",)),
     Family(Reading.EXTERNAL_HITS, Kind.COUNTER, ("vllm:external_prefix_cache_hits",)),
@@ -37,13 +53,21 @@ FAMILIES = (
     Family(Reading.DISK_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "disk"}),
     Family(Reading.P2P_HITS, Kind.COUNTER, (_BY_SOURCE,), where={"source": "p2p"}),
     Family(Reading.PROCESSED_TOKENS, Kind.COUNTER, ("vllm:prompt_tokens",)),
+    Family(Reading.COMPUTED_TOKENS, Kind.COUNTER, (_OF_PROMPT,), where={"source": "local_compute"}),
+    Family(Reading.LOCAL_SOURCE_TOKENS, Kind.COUNTER, (_OF_PROMPT,), where={"source": "local_cache_hit"}),
+    Family(Reading.EXTERNAL_SOURCE_TOKENS, Kind.COUNTER, (_OF_PROMPT,), where={"source": "external_kv_transfer"}),
+    Family(Reading.CACHED_TOKENS, Kind.COUNTER, ("vllm:prompt_tokens_cached",)),
+    Family(Reading.CACHED_BY_SOURCE, Kind.COUNTER, (_BY_SOURCE,)),
+    Family(Reading.PROMPT_LENGTHS, Kind.HISTOGRAM, ("vllm:request_prompt_tokens",)),
+    Family(Reading.ABORTED, Kind.COUNTER, ("vllm:request_success",), where={"finished_reason": "abort"}),
     Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
     Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
     Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
-    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")),
+    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", _OLD_USAGE), until={_OLD_USAGE: _GONE}),
     Family(Reading.KV_CAPACITY_TOKENS, Kind.INFO, ("vllm:cache_config_info",)),
     Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
     Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),
+    Family(Reading.CREATED, Kind.GAUGE, ("vllm:prefix_cache_queries_created",)),
 )
 
 
@@ -69,6 +93,8 @@ class VllmSource:
         if "prompt_tokens_by_source" in text:
             reading.flags |= {ALWAYS_EXPORTS_EXTERNAL}
         _derive_capacity(reading)
+        if "number of queried blocks" in text:
+            _blocks_to_tokens(reading)
         if "\nlmcache:" in text or "\nlmcache_" in text:
             embedded = self._embedded.read(text)
             if embedded is not None and embedded.recognised:
@@ -85,7 +111,7 @@ def _embedded(key: Key) -> Key:
 
 
 def _derive_capacity(reading: TargetReading) -> None:
-    """KV capacity in tokens, and whether prefix caching is off, from `cache_config_info`'s labels.
+    """KV capacity and block size in tokens, and whether prefix caching is off, from `cache_config_info`'s labels.
 
     A usage outside [0, 1] is none.
     """
@@ -100,11 +126,28 @@ def _derive_capacity(reading: TargetReading) -> None:
             capacity = blocks * block_size if blocks is not None and block_size is not None else None
         if capacity:
             reading.gauges[Key(Reading.KV_CAPACITY_TOKENS, key.engine)] = capacity
+        block = _number(labels.get("cache_hit_alignment_tokens")) or _number(labels.get("block_size"))
+        if block and labels.get("enable_prefix_caching") != "False":
+            reading.gauges[Key(Reading.BLOCK_TOKENS, key.engine)] = block
         if labels.get("enable_prefix_caching") == "False":
             # nothing is looked up then, so processed tokens say nothing about the lookup counter
             for counter in [c for c in reading.counters if c.reading is Reading.PROCESSED_TOKENS]:
                 if counter.engine == key.engine:
                     del reading.counters[counter]
+
+
+def _blocks_to_tokens(reading: TargetReading) -> None:
+    """Prefix cache counters of blocks as tokens; without a block size they are no counts of tokens at all."""
+    if not str(reading.spelled.get(Reading.PROMPT_TOKENS, "")).startswith(("vllm:gpu_", "vllm_gpu_")):
+        return
+    reading.flags |= {COUNTS_BLOCKS}
+    whole = reading.gauges.get(Key(Reading.BLOCK_TOKENS))  # older engines don't say whose it is
+    for key in [key for key in reading.counters if key.reading in (Reading.PROMPT_TOKENS, Reading.L0_HITS)]:
+        block = reading.gauges.get(Key(Reading.BLOCK_TOKENS, key.engine), whole)
+        if block is None:
+            del reading.counters[key]
+        else:
+            reading.counters[key] *= block
 
 
 def _number(text: str | None) -> float | None:

@@ -11,12 +11,16 @@ from pydantic.fields import FieldInfo
 
 from collectors.source import Family
 from collectors.sources import SOURCES
+from tierdeck.identities import IDENTITIES
 from tierdeck.notes import MEANINGS
 from tierdeck.readings import READINGS
 from tierdeck.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 _MADE = "<!-- Made from {}: run `python -m tests.docs.generate --write` after a change there. -->"
+
+_IDENTITIES = "<!-- Made from tierdeck/identities.py: run `python -m tests.docs.generate --write` after a change. -->"
+_END = "<!-- end -->"
 
 
 def main(arguments: list[str]) -> int:
@@ -104,8 +108,21 @@ def readings_page() -> str:
     )
 
 
+def ledger_page() -> str:
+    """docs/ledger.md as it stands, with its table of identities made anew."""
+    rows = [
+        (one.says, one.tolerance, ", ".join(f"`{code}`" for code in one.codes), one.withholds) for one in IDENTITIES
+    ]
+    table = _table(("what must hold", "tolerance", "note", "withheld"), rows)
+    before, _, rest = _text("docs/ledger.md").partition(_IDENTITIES)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_IDENTITIES}\n\n{table}\n\n{_END}{after}"
+
+
 def _names(family: Family) -> str:
-    return ", ".join(f"`{name}`" for name in family.names)
+    return ", ".join(
+        f"`{name}`" + (f" ({family.until[name]})" if name in family.until else "") for name in family.names
+    )
 
 
 def _conditions(family: Family) -> str:
@@ -136,6 +153,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/settings.md": settings_page,
     "docs/notes.md": notes_page,
     "docs/readings.md": readings_page,
+    "docs/ledger.md": ledger_page,
 }
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -16,7 +17,7 @@ import db
 from db import Store
 from db.database import Database, parse_url
 from db.schema import REVISIONS, metadata
-from db.upgrade import check_version
+from db.upgrade import check_version, upgrade
 from tests.support.stores import Postgres, Sqlite
 from tierdeck.errors import StoreVersionError, UnreachableError, UsageError
 
@@ -62,6 +63,21 @@ def test_an_older_store_is_refused_until_it_is_upgraded(stores: Stores) -> None:
         check_version(database, (*REVISIONS, "9999"))
     database.close()
     assert "python -m db upgrade" in caught.value.hint
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_store_of_any_revision_is_brought_up_to_date(stores: Stores, revision: str) -> None:
+    database = Database(parse_url(stores.empty()))
+    config = Config()
+    config.set_main_option("script_location", str(Path(db.__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    upgrade(database)
+    with database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    database.close()
 
 
 @pytest.mark.parametrize("migrate", [False, True])

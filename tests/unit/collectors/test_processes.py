@@ -1,0 +1,64 @@
+"""One engine behind several paths: what proves it, what does not, and how a path stands in for another."""
+
+from pathlib import Path
+
+from collectors.processes import Paths, are_one, same_processes
+from collectors.source import Key, TargetReading
+from tests.support.expositions import START, codes, explained, vllm
+from tierdeck.readings import Reading
+
+
+def page(lookups: float, start: float | None = START, created: float | None = None) -> TargetReading:
+    gauges = {} if created is None else {Key(Reading.CREATED, "0"): created}
+    counters = {Key(Reading.PROMPT_TOKENS, "0"): lookups}
+    return TargetReading(start_time=start, counters=counters, gauges=gauges, recognised=True)
+
+
+def test_creation_times_prove_one_process_though_its_counters_moved_in_between() -> None:
+    assert are_one(page(100, created=7.25), page(120, created=7.25))
+    assert not are_one(page(100, created=7.25), page(100, created=7.5))
+    assert not are_one(page(100, created=7.25), page(100))
+
+
+def test_without_them_it_takes_equal_counters_above_zero() -> None:
+    assert are_one(page(100), page(100))
+    assert not are_one(page(100), page(101))
+    assert not are_one(page(0), page(0))
+    assert not are_one(page(100, start=None), page(100, start=None))
+
+
+def test_a_further_path_stands_in_for_the_first_and_is_remembered() -> None:
+    paths = Paths(["vllm.1", "vllm.2"])
+    first, second = page(100), page(100)
+    assert paths.once({"vllm.1": first, "vllm.2": second}) == {"vllm.1": first}
+    later = Paths(["vllm.1", "vllm.2"], paths.memory())
+    assert later.engines == ["vllm.1"]
+    third = page(150)
+    assert later.once({"vllm.2": third}) == {"vllm.1": third}
+
+
+def test_paths_part_again_when_their_processes_differ() -> None:
+    paths = Paths(["vllm.1", "vllm.2"], {"vllm.2": "vllm.1"})
+    both = {"vllm.1": page(10), "vllm.2": page(20, start=START + 5)}
+    assert paths.once(both) == both
+    assert paths.engines == ["vllm.1", "vllm.2"]
+
+
+def test_replicas_must_look_alike_at_every_moment_to_be_suspected() -> None:
+    moments = [{"A": [page(1)], "B": [page(1)]}, {"A": [page(2)], "B": [page(3)]}]
+    assert same_processes(moments) == ({}, {})
+    assert same_processes(moments[:1]) == ({}, {"B": "A"})
+    assert same_processes([{"A": [page(1, created=7.5)], "B": [page(2, created=7.5)]}]) == ({"B": "A"}, {})
+
+
+def test_idle_replicas_that_started_together_are_two(tmp_path: Path) -> None:
+    idle = {0: {"vllm": vllm(0, 0)}, 60: {"vllm": vllm(0, 0)}}
+    assert codes(explained(tmp_path, {"A": idle, "B": idle})["fleet"]) == []
+
+
+def test_two_engines_of_one_replica_are_added(tmp_path: Path) -> None:
+    moments = {
+        second: {"vllm.1": vllm(n, 0, engine="0"), "vllm.2": vllm(2 * n, 0, engine="0", start=START + 1)}
+        for second, n in ((0, 100), (60, 150))
+    }
+    assert explained(tmp_path, {"A": moments})["replicas"]["A"]["prompt_tokens"] == 50 + 100
