@@ -79,7 +79,7 @@ def backfill(lines: Iterable[str], store: Store, cluster: str, warming: WarmingL
         last_at = at
         accountant = accountants[owned]
         answers = _answers(recording.replicas[owned], at, bodies)
-        waiting.append(replace(accountant.feed(at, answers), memory={}, scrapes=()))
+        waiting.append(replace(accountant.feed(at, answers), is_past=True))
     if waiting or last_at > progress.done_at:
         yield write(last_at)
 

@@ -11,6 +11,7 @@ from console.segments import Source
 from console.story import Span, Story, tell
 from console.totals import EndpointSummary
 from console.words import GLYPHS, bounds_words, quantile_of, quantile_words, ratio_words, short_reason
+from console.worth import worth_words
 from tierdeck.account import ReplicaAccount
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.fleet import Endpoint
@@ -41,6 +42,7 @@ class EndpointPage:
         heat: hit ratio, one row per replica, one column per bucket's start; NaN: unknown.
         replicas: one row per replica; figures as words, or as numbers to sort by (NaN: unknown).
         states: what each state in the table means.
+        worth: whether L1 and L2 pay here; "" where the endpoint is not readable.
     """
 
     facts: str
@@ -50,6 +52,7 @@ class EndpointPage:
     moments: tuple[Moment, ...]
     replicas: pd.DataFrame
     states: tuple[str, ...]
+    worth: str = ""
 
 
 def endpoint_page(
@@ -73,6 +76,7 @@ def endpoint_page(
         moments=_moments(series[1], span),
         replicas=rows.astype(dict.fromkeys(NUMBERS, "float64")) if len(rows) else rows,
         states=tuple(f"{GLYPHS[state]} {state}: {state.meaning}" for state in sorted(states)),
+        worth=worth_words(part.whole.worth) if part.whole.state.readable else "",
     )
 
 

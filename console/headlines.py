@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from console.explanations import HIT_BY_REQUEST, HIT_BY_TOKEN, REQUESTS, TTFT, Explanation
 from console.words import bounds_words, count_words, quantile_bounds, quantile_of, quantile_words, ratio_words
+from tierdeck.ceiling import Range
+from tierdeck.computation import computation
 from tierdeck.figure import Ratio
 from tierdeck.split import TierSplit
 from tierdeck.summary import Summary
@@ -36,21 +37,30 @@ def headlines(whole: Summary, hit_bounds: tuple[float, float]) -> tuple[Headline
     p50, p95 = (quantile_of(whole.ttft, whole.ttft_reason, q) for q in (0.5, 0.95))
     by_token = _ratio_or_bounds(tiers.by_token, hit_bounds)
     return (
-        _headline(HIT_BY_TOKEN, by_token, tiers.by_token.reason, _hits(tiers)),
-        _headline(HIT_BY_REQUEST, ratio_words(tiers.by_request), tiers.by_request.reason, "mean over requests"),
-        replace(_headline(TTFT, quantile_words(p50), p50.reason, quantile_bounds(p50)), label="TTFT p50"),
-        replace(_headline(TTFT, quantile_words(p95), p95.reason, quantile_bounds(p95)), label="TTFT p95"),
-        _headline(REQUESTS, count_words(whole.requests), whole.requests.reason, _at_work(whole)),
+        _headline("hit_ratio.by_token", by_token, tiers.by_token.reason, _hits(tiers, whole.ceiling.hit_ratio)),
+        _headline("hit_ratio.by_request", ratio_words(tiers.by_request), tiers.by_request.reason, "mean over requests"),
+        _headline("ttft_seconds", quantile_words(p50), p50.reason, quantile_bounds(p50), "TTFT p50"),
+        _headline("ttft_seconds", quantile_words(p95), p95.reason, quantile_bounds(p95), "TTFT p95"),
+        _headline("requests", count_words(whole.requests), whole.requests.reason, _at_work(whole)),
     )
 
 
-def _headline(explanation: Explanation, value: str, reason: str, below: str) -> Headline:
-    return Headline(explanation.title, value, reason or below, reason, explanation.markdown())
+def _headline(key: str, value: str, reason: str, below: str, label: str = "") -> Headline:
+    """
+    Args:
+        key: of the figure, in `tierdeck.computation`.
+    """
+    how = computation(key)
+    return Headline(label or how.title, value, reason or below, reason, how.markdown())
 
 
-def _hits(tiers: TierSplit) -> str:
+def _hits(tiers: TierSplit, ceiling: Range) -> str:
+    """Tokens from caches, and the highest share that whole blocks and chunks allow."""
     hits = tiers.l0 + tiers.lower
-    return hits.reason if hits.value is None else f"{format_count(hits.value)} tokens from caches"
+    if hits.value is None:
+        return hits.reason
+    highest = f" · ceiling {ratio_words(ceiling.high)}" if ceiling.high.known else ""
+    return f"{format_count(hits.value)} tokens{highest}"
 
 
 def _ratio_or_bounds(ratio: Ratio, bounds: tuple[float, float]) -> str:

@@ -54,19 +54,17 @@ def needs(rounds: Sequence[Round]) -> Needs:
 
 
 def write_rounds(connection: Connection, rounds: Sequence[Round], ids: Dimensions) -> None:
-    """All rows of these rounds; their dimensions have ids already.
-
-    A round without a memory is one of the past, told after the fact: nobody goes on from it.
-    """
+    """All rows of these rounds; their dimensions have ids already."""
     owned = [(ids.series_id(series_key(one)), one) for one in rounds]
     _UPSERT_LEDGERS.run(connection, [_ledger(series_id, one, ids) for series_id, one in owned])
     _UPSERT_HISTOGRAMS.run(connection, list(_histograms(owned, ids)))
     _UPSERT_SALTS.run(connection, list(_salts(owned, ids)))
     pools = [pool_row(series_id, one.at, one.pool) for series_id, one in owned if one.pool is not None]
     _UPSERT_POOLS.run(connection, pools)
-    newest = {one.key: one for one in sorted(rounds, key=lambda one: one.at)}
-    _UPSERT_MEMORIES.run(connection, [_memory(one) for one in newest.values() if one.memory])
-    _UPSERT_SCRAPES.run(connection, [_scrape_row(scrape) for one in rounds for scrape in one.scrapes])
+    present = sorted((one for one in rounds if not one.is_past), key=lambda one: one.at)
+    newest = {one.key: one for one in present}
+    _UPSERT_MEMORIES.run(connection, [_memory(one) for one in newest.values()])
+    _UPSERT_SCRAPES.run(connection, [_scrape_row(scrape) for one in present for scrape in one.scrapes])
 
 
 def histogram_row(series_id: int, at: float, ttft: Histogram, layout_id: int) -> Row | None:

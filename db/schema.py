@@ -25,7 +25,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (

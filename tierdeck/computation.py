@@ -180,3 +180,8 @@ def computation(key: str) -> Computation:
         if not dot:
             raise KeyError(key)
     return COMPUTATIONS[known]
+
+
+def every_figure() -> str:
+    """All of them as one text in Markdown."""
+    return "\n\n".join(f"**{one.title}.** {one.markdown()}" for one in COMPUTATIONS.values())

@@ -55,6 +55,7 @@ class Round:
         salts: lookups by cache salt, where more than the empty salt is exported.
         pool: the shared pool's gauges, where one of the targets tells them.
         memory: the accountant's state after this round, JSON-able; the next start goes on from it.
+        is_past: accounted after the fact: it says nothing about the present (last scrapes, memory).
     """
 
     key: ReplicaKey
@@ -68,3 +69,4 @@ class Round:
     salts: Mapping[str, SaltCounts] = field(default_factory=dict)
     pool: PoolAccount | None = None
     memory: Mapping[str, object] = field(default_factory=dict)
+    is_past: bool = False

@@ -8,7 +8,6 @@ import streamlit as st
 
 from console import queries
 from console.endpoint_page import EndpointPage
-from console.explanations import every_number
 from console.web import palette
 from console.web.empty import no_endpoints
 from console.web.escape import escaped, plain
@@ -21,6 +20,7 @@ from console.web.header import header
 from console.web.live import live, tell
 from console.web.parts import chart, draw_bar, draw_notes, draw_numbers
 from console.web.tables import percent_column, table
+from tierdeck.computation import computation, every_figure
 from tierdeck.errors import TierdeckError
 
 _COLUMNS = st.column_config
@@ -75,6 +75,8 @@ def _body(page: EndpointPage) -> None:
     axis = TimeAxis(story.span.start, story.span.end, events)
     draw_bar(story, colors)
     draw_numbers(story.headlines)
+    if page.worth:
+        st.caption(escaped(page.worth), help=computation("worth.verdict").markdown())
     left, right = st.columns(2, gap="medium")
     with left:
         question = "Which tier served the tokens?"
@@ -92,7 +94,7 @@ def _body(page: EndpointPage) -> None:
     draw_notes(story.notes)
     how = st.expander("How is each number computed, and from which readings?", key="how", on_change="rerun")
     if how.open:
-        how.markdown(every_number())
+        how.markdown(every_figure())
 
 
 def _replicas(page: EndpointPage) -> None:

@@ -1,14 +1,14 @@
 """Counts that others are held against, and lengths of prompts.
 
-Revision ID: 0002
-Revises: 0001
+Revision ID: 0003
+Revises: 0002
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 TABLES = ("ledger_raw", "ledger_1m", "ledger_10m", "ledger_1h")
 COUNTS = (
