@@ -24,11 +24,18 @@ _ENGINE_SERIES = re.compile(r'^vllm[:_]\w+(?![^\n]*\bserver=")', re.MULTILINE)
 _BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
 
 FAMILIES = (
-    Family(Reading.PROMPT_TOKENS, Kind.COUNTER, ("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")),
+    Family(
+        Reading.PROMPT_TOKENS,
+        Kind.COUNTER,
+        ("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries"),
+        # 0.11.1 still has the old names, behind --show-hidden-metrics-for-version=0.10
+        gone={"vllm:gpu_prefix_cache_queries": "0.12.0"},
+    ),
     Family(
         Reading.L0_HITS,
         Kind.COUNTER,
         ("vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits"),
+        gone={"vllm:gpu_prefix_cache_hits": "0.12.0"},
         like=Reading.PROMPT_TOKENS,
     ),
     Family(Reading.EXTERNAL_QUERIES, Kind.COUNTER, ("vllm:external_prefix_cache_queries",)),
@@ -40,7 +47,12 @@ FAMILIES = (
     Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
     Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
     Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
-    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")),
+    Family(
+        Reading.KV_USAGE,
+        Kind.GAUGE,
+        ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
+        gone={"vllm:gpu_cache_usage_perc": "0.12.0"},
+    ),
     Family(Reading.KV_CAPACITY_TOKENS, Kind.INFO, ("vllm:cache_config_info",)),
     Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
     Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),

@@ -1,0 +1,297 @@
+"""PromQL as a tree of ours: parsed by promql-parser, walked, changed, and written back.
+
+Parentheses are not kept: `printing` sets those that precedence asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from typing import TypeAlias
+
+import promql_parser as upstream
+
+from tierdeck.errors import TierdeckError
+
+MOST_TOKENS = 2000
+"""Longer queries are not parsed: the parser recurses on the machine's stack and would end the process."""
+
+_OPERATORS = (
+    (upstream.MatchOp.Equal, "="),
+    (upstream.MatchOp.NotEqual, "!="),
+    (upstream.MatchOp.Re, "=~"),
+    (upstream.MatchOp.NotRe, "!~"),
+)
+_GROUPS = (
+    (upstream.VectorMatchCardinality.ManyToOne, "left"),
+    (upstream.VectorMatchCardinality.OneToMany, "right"),
+)
+
+
+class UnparsableError(TierdeckError):
+    """Prometheus would refuse this query; the text is the parser's."""
+
+
+class UnjudgedError(TierdeckError):
+    """The query is beyond what is looked at, or hangs on what the file doesn't say."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Matcher:
+    """One condition of a selector; `op` is =, !=, =~ or !~."""
+
+    name: str
+    op: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """`name{matchers} @ at offset …`; the name is empty where only matchers select."""
+
+    name: str
+    matchers: tuple[Matcher, ...] = ()
+    offset: timedelta | None = None
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`selector[duration]`."""
+
+    selector: Selector
+    duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """`(expr)[duration:step]`."""
+
+    expr: Expr
+    duration: timedelta
+    step: timedelta | None
+    offset: timedelta | None = None
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A scalar literal."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string literal."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """`-expr`."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(arguments)`."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`op by (labels) (parameter, expr)`; `labels` is None without a clause."""
+
+    op: str
+    expr: Expr
+    labels: tuple[str, ...] | None = None
+    without: bool = False
+    parameter: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How two vectors are matched.
+
+    Attributes:
+        on: the labels are those matched on, else those ignored; None: neither clause.
+        group: `left`, `right` or empty; `include` are its labels.
+        fills: numbers of `fill_left` and `fill_right`.
+    """
+
+    on: bool | None = None
+    labels: tuple[str, ...] = ()
+    group: str = ""
+    include: tuple[str, ...] = ()
+    as_bool: bool = False
+    fills: tuple[float | None, float | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`left op right`; `op` in lower case."""
+
+    op: str
+    left: Expr
+    right: Expr
+    matching: Matching = Matching()
+
+
+Expr: TypeAlias = "Selector | Range | Subquery | Number | Text | Negative | Call | Aggregate | Binary"
+
+COMPARISONS = ("==", "!=", ">", "<", ">=", "<=")
+SET_OPERATORS = ("and", "or", "unless")
+
+
+def parse(text: str) -> Expr:
+    """Parse a query in which nothing of Grafana is left.
+
+    Raises:
+        UnparsableError: with the parser's message.
+        UnjudgedError: it has too many tokens or levels.
+    """
+    if _tokens(text) > MOST_TOKENS:
+        raise UnjudgedError(f"more than {MOST_TOKENS} tokens")
+    try:
+        return _convert(upstream.parse(text))
+    except ValueError as error:
+        raise UnparsableError(" ".join(str(error).split())) from error
+    except RecursionError as error:
+        raise UnjudgedError("nested too deeply") from error
+
+
+def _tokens(text: str) -> int:
+    """Words and signs, strings counted as one: a bound on how deep a tree can get."""
+    count, quote, in_word, escaped = 0, "", False, False
+    for char in text:
+        if quote:
+            if escaped:
+                escaped = False
+            elif char == "\\" and quote != "`":
+                escaped = True
+            elif char == quote:
+                quote = ""
+        elif char in "\"'`":
+            quote, in_word = char, False
+            count += 1
+        else:
+            word = char.isalnum() or char in "_:."
+            count += 0 if char.isspace() or (word and in_word) else 1
+            in_word = word
+    return count
+
+
+def _convert(node: upstream.Expr) -> Expr:  # one line for each kind of node
+    match node:
+        case upstream.ParenExpr():
+            return _convert(node.expr)
+        case upstream.NumberLiteral():
+            return Number(node.val)
+        case upstream.StringLiteral():
+            return Text(node.val)
+        case upstream.UnaryExpr():
+            return Negative(_convert(node.expr))
+        case upstream.VectorSelector():
+            return _selector(node)
+        case upstream.MatrixSelector():
+            return Range(_selector(node.vector_selector), node.range)
+        case upstream.SubqueryExpr():
+            if node.range is None:
+                raise ValueError("a subquery needs a range")
+            at = "" if node.at is None else str(node.at)
+            return Subquery(_convert(node.expr), node.range, node.step, node.offset, at)
+        case upstream.Call():
+            return Call(node.func.name, tuple(_convert(argument) for argument in node.args))
+        case upstream.AggregateExpr():
+            labels = None if node.modifier is None else tuple(node.modifier.labels)
+            without = node.modifier is not None and node.modifier.type == upstream.AggModifierType.Without
+            parameter = None if node.param is None else _convert(node.param)
+            return Aggregate(str(node.op), _convert(node.expr), labels, without, parameter)
+        case upstream.BinaryExpr():
+            return Binary(str(node.op), _convert(node.lhs), _convert(node.rhs), _matching(node.modifier))
+    raise ValueError(f"a node of kind {type(node).__name__} is not known")
+
+
+def _selector(node: upstream.VectorSelector) -> Selector:
+    if node.matchers.or_matchers:
+        raise ValueError("'or' between the matchers of a selector is not PromQL")
+    matchers = [
+        Matcher(found.name, next(sign for op, sign in _OPERATORS if op == found.op), found.value)
+        for found in node.matchers.matchers
+    ]
+    name = node.name or ""
+    for matcher in matchers:
+        if not name and (matcher.name, matcher.op) == ("__name__", "="):
+            name = matcher.value
+    kept = tuple(found for found in matchers if (found.name, found.op) != ("__name__", "="))
+    return Selector(name, kept, node.offset, "" if node.at is None else str(node.at))
+
+
+def _matching(modifier: upstream.BinModifier | None) -> Matching:
+    if modifier is None:
+        return Matching()
+    group = next((word for card, word in _GROUPS if card == modifier.card), "")
+    clause = modifier.matching
+    return Matching(
+        on=None if clause is None else clause.type == upstream.LabelModifierType.Include,
+        labels=() if clause is None else tuple(clause.labels),
+        group=group,
+        include=tuple(modifier.group_labels or ()),
+        as_bool=modifier.return_bool,
+        fills=(modifier.fill_values.lhs, modifier.fill_values.rhs),
+    )
+
+
+def children(node: Expr) -> tuple[Expr, ...]:
+    """The expressions directly below a node; a range's selector counts as one."""
+    match node:
+        case Range(selector):
+            return (selector,)
+        case Subquery(expr) | Negative(expr):
+            return (expr,)
+        case Call(_, arguments):
+            return arguments
+        case Aggregate():
+            return (node.expr,) if node.parameter is None else (node.parameter, node.expr)
+        case Binary():
+            return (node.left, node.right)
+    return ()
+
+
+def walk(node: Expr) -> Iterator[Expr]:
+    """A node and all below it, parents first."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def selectors(node: Expr) -> list[Selector]:
+    """All selectors below a node, in the order in which they are written."""
+    return [found for found in walk(node) if isinstance(found, Selector)]
+
+
+def put(tree: Expr, old: Expr, new: Expr) -> Expr:
+    """The tree with the node `old` (that very object) exchanged for `new`."""
+    if tree is old:
+        return new
+    changed: dict[str, object] = {}
+    for name in (entry.name for entry in fields(tree)):
+        value = getattr(tree, name)
+        fresh: object = value
+        if isinstance(value, _NODES):
+            fresh = put(value, old, new)
+        elif name == "arguments":
+            fresh = tuple(put(argument, old, new) for argument in value)
+            fresh = value if all(a is b for a, b in zip(fresh, value, strict=True)) else fresh
+        if fresh is not value:
+            changed[name] = fresh
+    return replace(tree, **changed) if changed else tree  # type: ignore[arg-type]  # a node's own fields
+
+
+_NODES = (Selector, Range, Subquery, Number, Text, Negative, Call, Aggregate, Binary)
