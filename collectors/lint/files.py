@@ -91,12 +91,11 @@ def parse_yaml(text: str, name: str) -> list[object]:
     return found
 
 
-def _size(value: object, known: dict[int, float]) -> float:
-    """Entries below a value, aliases written out; infinite where one holds itself."""
+def _size(value: object, known: dict[int, int]) -> int:
+    """Entries below a value, aliases written out."""
     if not isinstance(value, dict | list):
         return 1
     if id(value) not in known:
-        known[id(value)] = float("inf")
         inner = value.values() if isinstance(value, dict) else value
         known[id(value)] = 1 + sum(_size(one, known) for one in inner)
     return known[id(value)]
