@@ -21,6 +21,9 @@ from collectors.lint.promql import (
 SCRAPED = frozenset(("instance", "job"))
 """Labels that Prometheus puts on every series that it scrapes."""
 
+REPLICA = frozenset(("instance", "pod"))
+"""Labels of which one alone names a replica."""
+
 _NO_VECTOR = ("time", "scalar", "pi")
 _UNTOLD = ("absent", "absent_over_time", "label_replace", "label_join", "info")
 
@@ -93,6 +96,16 @@ def _binary(node: Binary) -> Labels | None:
     if node.matching.on is False:
         return None
     return left if left is not None else right
+
+
+def one_each(node: Aggregate) -> bool:
+    """Whether each group of an aggregation is one series, or one replica's, so that nothing is mixed."""
+    if node.without:
+        return False
+    kept, below = frozenset(node.labels or ()), labels(node.expr)
+    if below is not None and below.exact is not None:
+        return below.exact <= kept
+    return bool(kept & REPLICA)
 
 
 def is_scalar(expr: Expr) -> bool:

@@ -67,6 +67,11 @@ def known(name: str) -> Known | None:
     return _NAMES.get(name)
 
 
+def recorded(name: str) -> bool:
+    """Whether a name looks like that of a recording rule, whose value may be a rate already."""
+    return ":" in name and not name.startswith(("vllm:", "lmcache:"))
+
+
 def re_exported(found: Known | None) -> bool:
     """Whether production-stack's router exports gauges under this engine's name."""
     return found is not None and (found.base in _COPIED or found.base == "vllm:gpu_prefix_cache_hit_rate")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from collectors.lint.names import known
+from collectors.lint.labels import one_each
+from collectors.lint.names import known, recorded
 from collectors.lint.promql import Aggregate, Call, Expr, Number, Range, Selector, children, put, walk
 from collectors.lint.query import Example, Fault, Query, Rule
 from collectors.lint.shapes import beneath_numbers
@@ -53,8 +54,9 @@ def _without_rate(query: Query) -> Iterator[Fault]:
 
 def _bare_buckets(node: Expr) -> Iterator[Selector]:
     """Selectors of buckets that no range holds."""
-    if isinstance(node, Selector) and node.name.endswith("_bucket"):
-        yield node
+    if isinstance(node, Selector):
+        if node.name.endswith("_bucket") and not recorded(node.name):
+            yield node
     elif not isinstance(node, Range):
         for child in children(node):
             yield from _bare_buckets(child)
@@ -62,7 +64,7 @@ def _bare_buckets(node: Expr) -> Iterator[Selector]:
 
 def _averaged(query: Query) -> Iterator[Fault]:
     for node in walk(query.tree):
-        if not isinstance(node, Aggregate) or node.op not in ("avg", "sum"):
+        if not isinstance(node, Aggregate) or node.op not in ("avg", "sum") or one_each(node):
             continue
         inner = beneath_numbers(node.expr)
         match inner:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from collectors.lint.names import known
+from collectors.lint.labels import one_each
+from collectors.lint.names import known, recorded
 from collectors.lint.promql import Aggregate, Binary, Call, Expr, Number, Range, Selector, Subquery, put, walk
 from collectors.lint.query import Example, Fault, Query, Rule
 from collectors.lint.rules.metric_names import from_counters, is_router_copy
@@ -17,7 +18,7 @@ def _lifetime(query: Query) -> Iterator[Fault]:
     for found in ratios(query.tree):
         above, below = found.top.selector.name, found.bottom.selector.name
         halves = above.endswith("_sum") and below == above.removesuffix("_sum") + "_count"
-        if halves and not found.top.rate and not found.bottom.rate:
+        if halves and not found.top.rate and not found.bottom.rate and not recorded(above):
             yield Fault(
                 "The mean over everything since the process started: a change of today hardly moves it.",
                 _rated(query, found),
@@ -108,7 +109,7 @@ def _averaged(query: Query) -> Iterator[Fault]:
     told = "A mean of ratios: a replica with one request weighs as much as one with a thousand."
     for node in walk(query.tree):
         match node:
-            case Aggregate("avg", inner):
+            case Aggregate("avg", inner) if not one_each(node):
                 found = ratio(beneath_numbers(inner))
                 if found is not None and _counts(found):
                     yield Fault(told, _ratio_of_sums(query.tree, node, found))

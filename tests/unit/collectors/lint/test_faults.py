@@ -117,10 +117,13 @@ CASES = (
         "sum(rate(vllm:prefix_cache_hits_total[1h])) / sum(rate(vllm:prefix_cache_queries_total[1h]))",
     ),
     Case(
-        "avg by (pod) (100 * rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m])) * 100",
+        (
+            "avg by (model_name) (100 * rate(vllm:prefix_cache_hits_total[5m]) "
+            "/ rate(vllm:prefix_cache_queries_total[5m])) * 100"
+        ),
         ("average_of_ratios", "percent_unit"),
         (
-            "100 * sum by (pod) (rate(vllm:prefix_cache_hits_total[5m])) / sum by (pod) "
+            "100 * sum by (model_name) (rate(vllm:prefix_cache_hits_total[5m])) / sum by (model_name) "
             "(rate(vllm:prefix_cache_queries_total[5m]))"
         ),
         unit="percent",

@@ -161,6 +161,10 @@ RIGHT = (
         "sum(rate(vllm:prefix_cache_queries_total[5m])) - sum(rate(vllm:prefix_cache_hits_total[5m])) - "
         "sum(rate(vllm:external_prefix_cache_hits_total[5m]))"
     ),
+    "avg by (instance) (rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m]))",
+    "avg by (pod, le) (histogram_quantile(0.9, sum by (le, pod) (rate(vllm:time_to_first_token_seconds_bucket[5m]))))",
+    "histogram_quantile(0.9, job:latency_bucket)",
+    "job:latency_sum / job:latency_count",
 )
 
 ALERTS = (
