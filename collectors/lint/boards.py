@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from collectors.lint.datasources import LIKE_PROMETHEUS, PROMETHEUS, DataSources, is_logql
 from collectors.lint.found import Expression, Found, items, mapping, text
-from collectors.lint.sources import LIKE_PROMETHEUS, PROMETHEUS, DataSources, is_logql
 from collectors.lint.variables import holes
 
 

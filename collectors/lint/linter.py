@@ -9,7 +9,7 @@ from collectors.lint.promql import Expr
 from collectors.lint.query import Fault, Query, Rule
 from collectors.lint.rules import RULES
 
-_MOST_STEPS = 40
+_MOST_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from tierdeck.errors import TierdeckError
 
 MOST_TOKENS = 2000
 """Longer queries are not parsed: the parser recurses on the machine's stack and would end the process."""
+DEEPEST = 150
+"""Levels of a tree, so that walking it stays well within Python's stack."""
 
 _OPERATORS = (
     (upstream.MatchOp.Equal, "="),
@@ -159,11 +161,9 @@ def parse(text: str) -> Expr:
     if _tokens(text) > MOST_TOKENS:
         raise UnjudgedError(f"more than {MOST_TOKENS} tokens")
     try:
-        return _convert(upstream.parse(text))
+        return _convert(upstream.parse(text), DEEPEST)
     except ValueError as error:
         raise UnparsableError(" ".join(str(error).split())) from error
-    except RecursionError as error:
-        raise UnjudgedError("nested too deeply") from error
 
 
 def _tokens(text: str) -> int:
@@ -187,16 +187,19 @@ def _tokens(text: str) -> int:
     return count
 
 
-def _convert(node: upstream.Expr) -> Expr:  # one line for each kind of node
+def _convert(node: upstream.Expr, depth: int) -> Expr:  # noqa: C901  # one branch for each kind of node
+    depth -= 1
+    if depth < 0:
+        raise UnjudgedError(f"nested more than {DEEPEST} levels deep")
     match node:
         case upstream.ParenExpr():
-            return _convert(node.expr)
+            return _convert(node.expr, depth)
         case upstream.NumberLiteral():
             return Number(node.val)
         case upstream.StringLiteral():
             return Text(node.val)
         case upstream.UnaryExpr():
-            return Negative(_convert(node.expr))
+            return Negative(_convert(node.expr, depth))
         case upstream.VectorSelector():
             return _selector(node)
         case upstream.MatrixSelector():
@@ -205,16 +208,16 @@ def _convert(node: upstream.Expr) -> Expr:  # one line for each kind of node
             if node.range is None:
                 raise ValueError("a subquery needs a range")
             at = "" if node.at is None else str(node.at)
-            return Subquery(_convert(node.expr), node.range, node.step, node.offset, at)
+            return Subquery(_convert(node.expr, depth), node.range, node.step, node.offset, at)
         case upstream.Call():
-            return Call(node.func.name, tuple(_convert(argument) for argument in node.args))
+            return Call(node.func.name, tuple(_convert(argument, depth) for argument in node.args))
         case upstream.AggregateExpr():
             labels = None if node.modifier is None else tuple(node.modifier.labels)
             without = node.modifier is not None and node.modifier.type == upstream.AggModifierType.Without
-            parameter = None if node.param is None else _convert(node.param)
-            return Aggregate(str(node.op), _convert(node.expr), labels, without, parameter)
+            parameter = None if node.param is None else _convert(node.param, depth)
+            return Aggregate(str(node.op), _convert(node.expr, depth), labels, without, parameter)
         case upstream.BinaryExpr():
-            return Binary(str(node.op), _convert(node.lhs), _convert(node.rhs), _matching(node.modifier))
+            return Binary(str(node.op), _convert(node.lhs, depth), _convert(node.rhs, depth), _matching(node.modifier))
     raise ValueError(f"a node of kind {type(node).__name__} is not known")
 
 

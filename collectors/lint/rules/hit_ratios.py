@@ -54,7 +54,7 @@ def _one_sided(query: Query) -> Iterator[Fault]:
         parts += [f"only the divisor selects {_written(query, only_below)}"] if only_below else []
         told = " and ".join(parts)
         grouped = top.aggregates and bottom.aggregates
-        effect = "the two count different things" if grouped else "what lacks its partner drops out, often all of it"
+        effect = "the two count different things" if grouped else "what finds no partner drops out without a word"
         yield Fault(f"{told[0].upper()}{told[1:]}: {effect}.", _same_selection(query, found, only_above + only_below))
 
 

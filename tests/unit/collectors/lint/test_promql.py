@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from collectors.lint.printing import Printer
 from collectors.lint.promql import (
+    DEEPEST,
     Aggregate,
     Binary,
     Call,
@@ -28,6 +29,7 @@ from collectors.lint.promql import (
     walk,
 )
 from tests.support.promql_trees import trees
+from tests.support.queries import judge
 
 WRITTEN = Printer()
 JUDGE = """
@@ -117,6 +119,13 @@ def test_a_query_that_could_exhaust_the_stack_is_not_judged(text: str) -> None:
     # in a process of its own: a parser that overflows its stack takes the process with it
     done = subprocess.run([sys.executable, "-c", JUDGE], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "not judged\n"), done.stderr
+
+
+def test_a_tree_as_deep_as_any_is_walked_changed_and_written() -> None:
+    text = " + ".join(["vllm:gpu_cache_usage_perc"] * DEEPEST)
+    with pytest.raises(UnjudgedError, match="levels deep"):
+        parse(f"{text} + a")
+    assert judge(text)[0].right == text.replace("gpu_", "kv_")
 
 
 def test_strings_count_as_one_token_however_long() -> None:
