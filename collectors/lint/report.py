@@ -9,7 +9,8 @@ from pathlib import Path
 from collectors.lint.documents import read_file
 from collectors.lint.found import Expression
 from collectors.lint.linter import Finding, findings
-from collectors.lint.promql import UnjudgedError, UnparsableError, selectors
+from collectors.lint.parsing import UnjudgedError, UnparsableError
+from collectors.lint.promql import selectors
 from collectors.lint.query import Query
 from collectors.lint.rules import UNPARSABLE
 from collectors.lint.upstream import ROUTER_ONLY

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from collectors.lint.parsing import UnjudgedError, UnparsableError, parse
 from collectors.lint.printing import Printer
-from collectors.lint.promql import Expr, UnjudgedError, UnparsableError, parse
+from collectors.lint.promql import Expr
 
 _WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _STAND_IN = "tierdeckvariable"

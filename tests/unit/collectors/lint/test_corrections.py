@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.lint.linter import findings
-from collectors.lint.promql import Expr, parse
+from collectors.lint.parsing import parse
+from collectors.lint.promql import Expr
 from collectors.lint.query import Query
 from collectors.lint.variables import Variables, parse_with_variables
 from tests.support.promql_trees import trees

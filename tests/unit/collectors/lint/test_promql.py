@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.lint.parsing import DEEPEST, UnjudgedError, UnparsableError, parse
 from collectors.lint.printing import Printer
 from collectors.lint.promql import (
-    DEEPEST,
     Aggregate,
     Binary,
     Call,
@@ -21,9 +21,6 @@ from collectors.lint.promql import (
     Range,
     Selector,
     Subquery,
-    UnjudgedError,
-    UnparsableError,
-    parse,
     put,
     selectors,
     walk,
@@ -34,7 +31,7 @@ from tests.support.queries import judge
 WRITTEN = Printer()
 JUDGE = """
 import sys
-from collectors.lint.promql import UnjudgedError, parse
+from collectors.lint.parsing import UnjudgedError, parse
 try:
     parse(sys.stdin.read())
 except UnjudgedError:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.lint.promql import UnjudgedError, UnparsableError
+from collectors.lint.parsing import UnjudgedError, UnparsableError
 from collectors.lint.variables import holes, parse_with_variables
 
 
