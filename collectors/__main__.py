@@ -1,4 +1,4 @@
-"""`python -m collectors`: collect until told to stop; `explain` and `snapshot` do one thing and end."""
+"""`python -m collectors`: collect until told to stop; `explain`, `snapshot` and `lint` do one thing and end."""
 
 from __future__ import annotations
 
@@ -121,6 +121,28 @@ def backfill(
             raise TierdeckError(f"the recording ends at {100 * progress.share:.0f} % of what its first line says")
 
     _guard(act)
+
+
+@app.command()
+def lint(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Grafana board or a Prometheus rule file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Name the faults of a board's or rule file's queries, each with the right query."""
+
+    from collectors.lint.report import lint as lint_file
+
+    faulty = False
+
+    def act() -> None:
+        nonlocal faulty
+        report = lint_file(file)
+        faulty = bool(report.findings)
+        text = json.dumps(report.document(), indent=2) if as_json else report.text()
+        print(text.encode("utf-8", errors="backslashreplace").decode("utf-8"))
+
+    _guard(act)
+    raise typer.Exit(1 if faulty else 0)
 
 
 def _tell(line: str) -> None:

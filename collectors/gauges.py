@@ -104,10 +104,10 @@ def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[No
     families = (*VLLM.families, *BY_KIND[source_kind(name)].families)
     for old in reading.renamed:
         newest = next(family.names[0] for family in families if family.reading is old)
-        gone = next((family.until[name] for family in families for name in family.until if name in
+        gone = next((family.gone[name] for family in families for name in family.gone if name in
                      reading.spelled[old].replace("vllm_", "vllm:")), "")  # fmt: skip
         detail = f"{old} was read as {reading.spelled[old]}; the newest known name is {newest}"
-        detail += f" (the former one is {gone})" if gone else ""
+        detail += f" (the former one is gone by {gone})" if gone else ""
         notes.add(Note(NoteCode.RENAMED, detail, name))
     if reading.router_series:
         detail = "a router's copies of engine series were left out"

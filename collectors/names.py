@@ -52,4 +52,4 @@ def _with_names(key: str, reason: str, missing: Mapping[Reading, Family]) -> str
 
 
 def _dated(family: Family, name: str) -> str:
-    return f"{name}, {family.until[name]}" if name in family.until else name
+    return f"{name}, gone by {family.gone[name]}" if name in family.gone else name

@@ -35,7 +35,8 @@ class Family:
         like: another reading whose generation of names this one must share, so that a share is never
             made of two generations.
         largest: series of several workers count the same tokens: take the largest, not the sum.
-        until: which version dropped an older name, by name.
+        gone: older names that are no longer exported, with the first release that was looked at and
+            lacks them.
     """
 
     reading: Reading
@@ -47,7 +48,7 @@ class Family:
     zero_when_absent: bool = False
     like: Reading | None = None
     largest: bool = False
-    until: Mapping[str, str] = field(default_factory=dict)
+    gone: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, order=True)

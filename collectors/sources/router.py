@@ -16,7 +16,7 @@ FAMILIES = (
     Family(Reading.ROUTED_REQUESTS, Kind.COUNTER, ("vllm_router_processed_requests",), by="worker"),
     Family(Reading.ROUTER_WORKERS, Kind.GAUGE, ("vllm_router_active_workers",)),
 )
-_RE_EXPORTED = (
+RE_EXPORTED = (
     Family(Reading.L0_HITS, Kind.GAUGE, ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")),
     Family(
         Reading.PROMPT_TOKENS, Kind.GAUGE, ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total")
@@ -31,7 +31,7 @@ class RouterSource(TableSource):
     """A router. Engine series on its page are counted as left out, with or without the label `server`."""
 
     def __init__(self) -> None:
-        super().__init__(SourceKind.ROUTER, (*FAMILIES, *_RE_EXPORTED), router_label="server")
+        super().__init__(SourceKind.ROUTER, (*FAMILIES, *RE_EXPORTED), router_label="server")
         self.families = FAMILIES
 
     def read(self, text: str) -> TargetReading | None:

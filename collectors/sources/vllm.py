@@ -26,7 +26,8 @@ _ENGINE_SERIES = re.compile(r'^vllm[:_]\w+(?![^\n]*\bserver=")', re.MULTILINE)
 _BY_SOURCE = "vllm:prompt_tokens_cached_by_source"
 _OF_PROMPT = "vllm:prompt_tokens_by_source"
 
-_GONE = "hidden from vLLM 0.11.1 on, gone in 0.12.0"
+_GONE = "0.12.0"
+# 0.11.1 still has these, behind --show-hidden-metrics-for-version=0.10
 _OLD_QUERIES, _OLD_HITS, _OLD_USAGE = (
     "vllm:gpu_prefix_cache_queries",
     "vllm:gpu_prefix_cache_hits",
@@ -38,14 +39,14 @@ FAMILIES = (
         Reading.PROMPT_TOKENS,
         Kind.COUNTER,
         ("vllm:prefix_cache_queries", _OLD_QUERIES),
-        until={_OLD_QUERIES: _GONE},
+        gone={_OLD_QUERIES: _GONE},
     ),
     Family(
         Reading.L0_HITS,
         Kind.COUNTER,
         ("vllm:prefix_cache_hits", _OLD_HITS),
         like=Reading.PROMPT_TOKENS,
-        until={_OLD_HITS: _GONE},
+        gone={_OLD_HITS: _GONE},
     ),
     Family(Reading.EXTERNAL_QUERIES, Kind.COUNTER, ("vllm:external_prefix_cache_queries",)),
     Family(Reading.EXTERNAL_HITS, Kind.COUNTER, ("vllm:external_prefix_cache_hits",)),
@@ -63,7 +64,7 @@ FAMILIES = (
     Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
     Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
     Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
-    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", _OLD_USAGE), until={_OLD_USAGE: _GONE}),
+    Family(Reading.KV_USAGE, Kind.GAUGE, ("vllm:kv_cache_usage_perc", _OLD_USAGE), gone={_OLD_USAGE: _GONE}),
     Family(Reading.KV_CAPACITY_TOKENS, Kind.INFO, ("vllm:cache_config_info",)),
     Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
     Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),

@@ -121,6 +121,12 @@ def snapshot(context: typer.Context) -> None:
     _hand_on("collectors", "snapshot", *context.args)
 
 
+@app.command(context_settings=_PASS)
+def lint(context: typer.Context) -> None:
+    """Faults of a Grafana board or Prometheus rule file, each with the right query: lint FILE [--json]."""
+    _hand_on("collectors", "lint", *context.args)
+
+
 @app.command(name="version")
 def show_version() -> None:
     """Print the version."""

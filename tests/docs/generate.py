@@ -9,8 +9,10 @@ from pathlib import Path
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from collectors.lint.rules import RULES
 from collectors.source import Family
 from collectors.sources import SOURCES
+from tests.docs.lint import ABOUT, rule_parts
 from tierdeck.identities import IDENTITIES
 from tierdeck.notes import MEANINGS
 from tierdeck.readings import READINGS
@@ -120,9 +122,8 @@ def ledger_page() -> str:
 
 
 def _names(family: Family) -> str:
-    return ", ".join(
-        f"`{name}`" + (f" ({family.until[name]})" if name in family.until else "") for name in family.names
-    )
+    gone = {name: f" (gone by {version})" for name, version in family.gone.items()}
+    return ", ".join(f"`{name}`{gone.get(name, '')}" for name in family.names)
 
 
 def _conditions(family: Family) -> str:
@@ -134,6 +135,12 @@ def _conditions(family: Family) -> str:
     parts += ["the largest, not the sum"] if family.largest else []
     parts += ["0 until it appears"] if family.zero_when_absent else []
     return "; ".join(parts)
+
+
+def lint_page() -> str:
+    """Every rule of `tierdeck lint` with a query that breaks it and the corrected one."""
+    parts = [part for rule in RULES for part in rule_parts(rule)]
+    return _page("Faults of boards and rules", "collectors/lint/rules", ABOUT, *parts)
 
 
 def _sentence(text: str) -> str:
@@ -154,6 +161,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/notes.md": notes_page,
     "docs/readings.md": readings_page,
     "docs/ledger.md": ledger_page,
+    "docs/lint.md": lint_page,
 }
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 CAPTURES = Path(__file__).parents[2] / "lab" / "captures"
+BOARDS = Path(__file__).parents[1] / "fixtures" / "boards"
 TIERDECK = Path(sys.executable).with_name("tierdeck")
 
 
@@ -39,6 +40,21 @@ def test_explain_speaks_to_people_too(tmp_path: Path) -> None:
     assert "by token: unknown: no prompt tokens looked up in the window; by request: " in done.stdout
 
 
+def test_lint_names_faults_and_says_by_its_exit_code_whether_there_are_any(tmp_path: Path) -> None:
+    faulty = tierdeck(tmp_path, "lint", str(BOARDS / "llm-d-alerts.yaml"), "--json")
+    document = json.loads(faulty.stdout)
+    assert (faulty.returncode, faulty.stderr) == (1, "")
+    assert set(document) >= {"file", "queries", "skipped", "findings"}
+    assert all(set(found) == {"rule", "where", "expression", "says", "right"} for found in document["findings"])
+    assert (document["queries"], document["skipped"], len(document["findings"])) == (5, 0, 6)
+    for_people = tierdeck(tmp_path, "lint", str(BOARDS / "llm-d-alerts.yaml"))
+    assert for_people.returncode == 1
+    assert "6 faults in 4 of 5 queries" in for_people.stdout
+    good = tierdeck(tmp_path, "lint", str(BOARDS / "good.json"))
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "no fault found in 13 queries; passed over: 1 loki" in good.stdout
+
+
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [
@@ -47,6 +63,9 @@ def test_explain_speaks_to_people_too(tmp_path: Path) -> None:
         (["ledger", "x", "--window", "soon"], 2, "'soon' is not a duration"),
         (["ledger", "x", "--window", "1s"], 2, "holds no two scrapes"),
         (["snapshot", "new", "--every", "0.2s"], 2, "can't be below one second"),
+        (["lint", "no-such-file"], 2, "can't read no-such-file: No such file"),
+        (["lint", "."], 2, ". is a directory. A Grafana board as JSON or a Prometheus rule file as YAML is wanted."),
+        (["lint"], 2, "Missing argument"),
         (["nonsense"], 2, "No such command"),
         (["up", "--demo", "--config", "x.yaml"], 2, "not together with --config"),
         (["up", "--speed", "2", "--config", "x.yaml"], 2, "not together with --config"),
@@ -80,5 +99,5 @@ def test_every_command_has_a_help_text(tmp_path: Path) -> None:
         done = tierdeck(tmp_path, command, "--help")
         assert done.returncode == 0
         assert "--help" in done.stdout
-    for command in ("explain", "snapshot"):
-        assert "DIR" in tierdeck(tmp_path, command, "--help").stdout
+    for command, takes in (("explain", "DIR"), ("snapshot", "DIR"), ("lint", "FILE")):
+        assert takes in tierdeck(tmp_path, command, "--help").stdout
