@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +20,8 @@ from tierdeck.fleet import FLEET, SourceKind, Target, source_kind
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import merge
 from tierdeck.notes import Note, NoteCode
-from tierdeck.report import fleet_document
-from tierdeck.rounds import Round, Scrape
+from tierdeck.report import Beside, fleet_document
+from tierdeck.rounds import Round, SaltCounts, Scrape
 
 
 def explain(snapshot: Snapshot, limits: WarmingLimits) -> dict[str, object]:
@@ -35,20 +35,27 @@ def explain(snapshot: Snapshot, limits: WarmingLimits) -> dict[str, object]:
         if name != FLEET
     ]
     fleet = replica_account(FLEET, rounds[FLEET]).ledger if FLEET in rounds else None
-    document = fleet_document(
-        snapshot.window_seconds,
-        accounts,
-        limits,
+    beside = Beside(
         shared=fleet if fleet is not None and fleet.has_cache else None,
         pool=_pool(snapshot),
-        own_notes=(*(fleet.notes if fleet is not None else ()), *(_alike(*pair) for pair in maybe.items())),
+        notes=(*(fleet.notes if fleet is not None else ()), *(_alike(*pair) for pair in maybe.items())),
+        salts=_salts(part for parts in rounds.values() for part in parts),
     )
+    document = fleet_document(snapshot.window_seconds, accounts, limits, beside)
     replicas: Any = document["replicas"]
     for name, part in replicas.items():
         readings = accountants[name].last_readings
         part["names"] = resolved(readings)
         part["why"] = with_names(part["why"], readings)
     return document
+
+
+def _salts(rounds: Iterable[Round]) -> dict[str, SaltCounts]:
+    salts: dict[str, SaltCounts] = {}
+    for part in rounds:
+        for salt, counts in part.salts.items():
+            salts[salt] = salts.get(salt, SaltCounts()) + counts
+    return salts
 
 
 def _alike(name: str, other: str) -> Note:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -15,6 +16,7 @@ from console.worth import worth_words
 from tierdeck.account import ReplicaAccount
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.fleet import Endpoint
+from tierdeck.rounds import SaltCounts
 from tierdeck.summary import Summary
 from tierdeck.units import format_count, format_size
 
@@ -42,6 +44,7 @@ class EndpointPage:
         heat: hit ratio, one row per replica, one column per bucket's start; NaN: unknown.
         replicas: one row per replica; figures as words, or as numbers to sort by (NaN: unknown).
         states: what each state in the table means.
+        tenants: what LMCache looked up and found by cache salt; empty where nobody uses salts.
         worth: whether L1 and L2 pay here; "" where the endpoint is not readable.
     """
 
@@ -53,10 +56,15 @@ class EndpointPage:
     replicas: pd.DataFrame
     states: tuple[str, ...]
     worth: str = ""
+    tenants: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def endpoint_page(
-    span: Span, declared: Endpoint, part: EndpointSummary, series: tuple[pd.DataFrame, pd.DataFrame]
+    span: Span,
+    declared: Endpoint,
+    part: EndpointSummary,
+    series: tuple[pd.DataFrame, pd.DataFrame],
+    salts: Mapping[str, SaltCounts],
 ) -> EndpointPage:
     """From what the store told.
 
@@ -77,6 +85,7 @@ def endpoint_page(
         replicas=rows.astype(dict.fromkeys(NUMBERS, "float64")) if len(rows) else rows,
         states=tuple(f"{GLYPHS[state]} {state}: {state.meaning}" for state in sorted(states)),
         worth=worth_words(part.whole.worth) if part.whole.state.readable else "",
+        tenants=pd.DataFrame([_tenant(salt, counts) for salt, counts in salts.items()]),
     )
 
 
@@ -134,6 +143,16 @@ def _row(account: ReplicaAccount, one: Summary) -> dict[str, str | float | None]
         "KV usage": _percent(one.kv_usage),
         "running / waiting": f"{_short(one.running)} / {_short(one.waiting)}",
         "L1 used": _sizes(one),
+    }
+
+
+def _tenant(salt: str, counts: SaltCounts) -> dict[str, str | float | None]:
+    return {
+        "cache salt": salt or "(none)",
+        "looked up": counts.lookup_tokens,
+        "found": _percent(counts.found_ratio),
+        "found in L1": counts.l1_found,
+        "found in L2": counts.l2_found,
     }
 
 

@@ -147,7 +147,8 @@ def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float)
             raise UsageError(f"there is no endpoint {endpoint!r} in cluster {cluster!r}", "Choose one from the list.")
         whose = span.start_at, span.end_at, span.resolution, cluster, endpoint
         series = store.endpoint_series(*whose), store.replica_series(*whose)
-    return endpoint_page(span, known[0], parts[0], series)
+        salts = store.salt_counts(span.start_at, span.end_at, cluster, endpoint)
+    return endpoint_page(span, known[0], parts[0], series, salts)
 
 
 @st.cache_data(ttl=_TTL_SECONDS, max_entries=8, show_spinner=False)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import Connection, func, select
 
 from db.clauses import by_series, limits, rolled_at, scope, within
-from db.frames import frame
 from db.schema import SALT_FIELDS, SALTS, salts
 from db.spans import spans
-
-if TYPE_CHECKING:
-    import pandas as pd
+from tierdeck.rounds import SaltCounts
 
 
 def read_salt_counts(
     connection: Connection, start_at: float, end_at: float, cluster: str, endpoint: str
-) -> pd.DataFrame:
-    """Columns salt and SALT_FIELDS (tokens), most lookups first."""
+) -> dict[str, SaltCounts]:
+    """Most lookups first."""
     totals: dict[str, list[float]] = {}
     for span in spans(start_at, end_at, rolled_at(connection)):
         table = SALTS[span.resolution]
@@ -33,5 +28,4 @@ def read_salt_counts(
             before = totals.get(salt, [0.0] * len(SALT_FIELDS))
             totals[salt] = [a + b for a, b in zip(before, counts, strict=True)]
     most_first = sorted(totals.items(), key=lambda item: (-item[1][0], item[0]))
-    rows = [(salt, *counts) for salt, counts in most_first]
-    return frame(rows, ("salt", *SALT_FIELDS), numbers=SALT_FIELDS)
+    return {salt: SaltCounts(*counts) for salt, counts in most_first}

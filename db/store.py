@@ -30,7 +30,7 @@ from tierdeck.account import WarmingLimits
 from tierdeck.backfill import Backfill
 from tierdeck.fleet import Endpoint, Replica, ReplicaKey
 from tierdeck.resolution import Resolution
-from tierdeck.rounds import Round
+from tierdeck.rounds import Round, SaltCounts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,8 +232,8 @@ class Store:
         with self._database.read() as connection:
             return read_pool_series(connection, Query(start_at, end_at, resolution, cluster))
 
-    def salt_counts(self, start_at: float, end_at: float, cluster: str, endpoint: str) -> pd.DataFrame:
-        """LMCache lookups by cache salt in tokens, most lookups first: salt, lookup_tokens, l1_found, l2_found."""
+    def salt_counts(self, start_at: float, end_at: float, cluster: str, endpoint: str) -> dict[str, SaltCounts]:
+        """LMCache lookups by cache salt, most lookups first; empty where only the empty salt is in use."""
         with self._database.read() as connection:
             return read_salt_counts(connection, start_at, end_at, cluster, endpoint)
 

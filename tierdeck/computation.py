@@ -158,6 +158,12 @@ COMPUTATIONS: dict[str, Computation] = {
         "else cannot_tell",
         (Reading.PROMPT_LENGTHS, Reading.PROMPT_TOKENS),
     ),
+    "cache_salts": Computation(
+        "Tenants",
+        "LMCache's lookups by cache salt, and what was found of them; what L0 served counts too, so that these are no "
+        "shares of the prompt tokens",
+        (Reading.LOOKUP_TOKENS, Reading.L1_FOUND, Reading.L2_FOUND),
+    ),
     "unreadable": Computation("Unreadable", "replicas that are down, stale or without engine metrics", ()),
     "pool": Computation(
         "Pool",

@@ -28,6 +28,8 @@ def explanation(document: dict[str, Any]) -> str:
         lines += _block("fleet", fleet)
     for name, replica in replicas.items():
         lines += _block(name, replica)
+    tenants = [_line("tenant", _tenant(*one)) for one in fleet.get("cache_salts", {}).items()]
+    lines += [*tenants, ""] if tenants else []
     if document["pool"] is not None:
         lines += [*_pool(document["pool"]), ""]
     lines += _how(document)
@@ -71,6 +73,13 @@ def _names(targets: dict[str, Any]) -> Iterator[str]:
         if found["not_found"]:
             tried = "; ".join(f"{reading} ({', '.join(names)})" for reading, names in found["not_found"].items())
             yield _line("not there", f"{target}: {tried}")
+
+
+def _tenant(salt: str, counts: dict[str, Any]) -> str:
+    found = counts["found_tokens"]
+    ratio = "" if counts["found_ratio"] is None else f", {format_ratio(counts['found_ratio'])} found"
+    tiers = f"L1 {found['L1']:,}, L2 {found['L2']:,}"
+    return f"{salt or '(no salt)'}: {counts['lookup_tokens']:,} tokens looked up by LMCache{ratio} ({tiers})"
 
 
 def _line(label: str, text: str) -> str:

@@ -5,7 +5,7 @@ The keys are a contract (docs/cli.md). Every null has its reason under its dotte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tierdeck.account import PoolAccount, ReplicaAccount, WarmingLimits
@@ -14,11 +14,28 @@ from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.histogram import Histogram, Quantile
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
+from tierdeck.rounds import SaltCounts
 from tierdeck.split import gap_notes
 from tierdeck.summary import Summary, summarize, summarize_fleet
 from tierdeck.tiers import Tier
 
 QUANTILES = {"p50": 0.5, "p95": 0.95}
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is told of a fleet beside its replicas.
+
+    Attributes:
+        shared: the ledger of the cache server that the replicas share.
+        notes: about sources that belong to no replica.
+        salts: LMCache's lookups by cache salt (tenant), where more than the empty salt is in use.
+    """
+
+    shared: TokenLedger | None = None
+    pool: PoolAccount | None = None
+    notes: Sequence[Note] = ()
+    salts: Mapping[str, SaltCounts] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -52,29 +69,35 @@ def fleet_document(
     window_seconds: float,
     accounts: Sequence[ReplicaAccount],
     limits: WarmingLimits,
-    shared: TokenLedger | None = None,
-    pool: PoolAccount | None = None,
-    own_notes: Sequence[Note] = (),
+    beside: Beside,
 ) -> dict[str, object]:
-    """The whole document of `explain --json`.
-
-    Args:
-        own_notes: notes about sources that belong to no replica.
-    """
+    """The whole document of `explain --json`."""
+    shared, pool = beside.shared, beside.pool
     summaries = {account.name: summarize(account, limits, shared) for account in accounts}
     fleet = summarize_fleet(accounts, limits, shared)
     fleet_body = summary_document(fleet)
     shared_gaps = gap_notes(shared) if shared is not None else []
-    notes = [_note(note) for note in sorted({*fleet.notes, *own_notes, *shared_gaps})]
+    notes = [_note(note) for note in sorted({*fleet.notes, *beside.notes, *shared_gaps})]
     notes += [{**_note(_copy(one)), "replica": one.name} for one in accounts if one.copy_of]
     notes += [{**_note(note), "replica": name} for name, summary in summaries.items() for note in summary.notes]
     fleet_body["notes"] = notes
+    if beside.salts:
+        fleet_body["cache_salts"] = {name: _salt(counts) for name, counts in sorted(beside.salts.items())}
     fleet_body["unreadable"] = [name for name, summary in summaries.items() if not summary.state.readable]
     return {
         "window_seconds": number(window_seconds),
         "fleet": fleet_body,
         "replicas": {name: summary_document(summary) for name, summary in summaries.items()},
         "pool": pool_document(pool) if pool is not None else None,
+    }
+
+
+def _salt(counts: SaltCounts) -> dict[str, object]:
+    """As LMCache counts: what L0 served is in it, so that these are no shares of the prompt tokens."""
+    return {
+        "lookup_tokens": number(counts.lookup_tokens),
+        "found_tokens": {"L1": number(counts.l1_found), "L2": number(counts.l2_found)},
+        "found_ratio": counts.found_ratio.value,
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tierdeck.account import Answer, Gauges, PoolAccount
+from tierdeck.figure import Figure, Ratio
 from tierdeck.fleet import ReplicaKey, Target
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger
@@ -37,6 +38,11 @@ class SaltCounts:
     lookup_tokens: float = 0.0
     l1_found: float = 0.0
     l2_found: float = 0.0
+
+    @property
+    def found_ratio(self) -> Ratio:
+        """What was found of what was looked up, in [0, 1]."""
+        return Ratio.of(Figure(self.l1_found + self.l2_found), Figure(self.lookup_tokens))
 
     def __add__(self, other: SaltCounts) -> SaltCounts:
         return SaltCounts(

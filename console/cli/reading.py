@@ -10,7 +10,7 @@ from db import EndpointAccounts, Store
 from tierdeck.account import PoolAccount
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.fleet import Endpoint
-from tierdeck.report import fleet_document, number
+from tierdeck.report import Beside, fleet_document, number
 from tierdeck.settings import Settings
 from tierdeck.summary import summarize_fleet
 from tierdeck.units import format_seconds
@@ -115,20 +115,15 @@ def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, ob
         )
         known = sorted({endpoint.name for endpoint in store.endpoints()})
         pools = store.pool_now()
+        clusters = sorted({account.cluster for account in found})
+        salts = store.salt_counts(now - window_seconds, now, clusters[0], name) if clusters else {}
     if not found:
         raise UsageError(f"there is no endpoint {name!r}", f"Known: {', '.join(known) or 'none'}.")
     if len(found) > 1:
-        clusters = ", ".join(account.cluster for account in found)
-        raise TierdeckError(f"{name!r} exists in several clusters: {clusters}")
+        raise TierdeckError(f"{name!r} exists in several clusters: {', '.join(clusters)}")
     pool = next((pool.account for pool in pools if pool.key.cluster == found[0].cluster), None)
-    return fleet_document(
-        window_seconds,
-        found[0].replicas,
-        settings.warming,
-        shared=found[0].shared,
-        pool=pool,
-        own_notes=found[0].notes,
-    )
+    beside = Beside(found[0].shared, pool, found[0].notes, salts)
+    return fleet_document(window_seconds, found[0].replicas, settings.warming, beside)
 
 
 def _instant(value: pd.Timestamp) -> str | None:

@@ -11,13 +11,14 @@ GAPS = {3, 5, 16, 20, 25, 28, 35, 38, 43, 48, 50, 57, 63}
 """Numbers that were never given."""
 KNOWN = [f"T{number:02}" for number in range(1, 65) if number not in GAPS]
 KNOWN += [f"trap-{number:02}" for number in range(1, 13)]
+KNOWN += ["own-01"]
 PARTS = ("Probe", "Lint", "Doctor", "Alerting", "Routing proof", "Out of scope")
 LINK = re.compile(r"\(\.\./tests/fixtures/cases/([^/]+)/expected\.yaml\)")
 
 
 def rows() -> dict[str, str]:
     text = (ROOT / "docs/cases.md").read_text(encoding="utf-8")
-    found = re.findall(r"^\| (T\d+|trap-\d+) \| [^|]+ \| ([^|]+) \|$", text, re.MULTILINE)
+    found = re.findall(r"^\| (T\d+|trap-\d+|own-\d+) \| [^|]+ \| ([^|]+) \|$", text, re.MULTILINE)
     assert len(found) == len(dict(found))
     return dict(found)
 

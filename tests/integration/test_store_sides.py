@@ -75,12 +75,12 @@ def test_lookups_by_salt_are_added_up(store: Store, seconds: float) -> None:
     store.append([salted(T0 + 15 * n, {"": 8.0, "acme": 16.0}) for n in range(1, 41)])
     store.append([salted(T0 + 15, {"other": 1.0}, "code")])
     store.rollup(T0 + 7200, LIMITS)
-    frame = store.salt_counts(T0, T0 + seconds, "east", "chat")
-    assert frame["salt"].tolist() == ["acme", ""]
-    assert frame["lookup_tokens"].tolist() == [640.0, 320.0]  # 40 rounds
-    assert frame["l1_found"].tolist() == [320.0, 160.0]
-    assert frame["l2_found"].tolist() == [160.0, 80.0]
-    assert store.salt_counts(T0, T0 + seconds, "west", "chat").empty
+    # 40 rounds
+    assert list(store.salt_counts(T0, T0 + seconds, "east", "chat").items()) == [
+        ("acme", SaltCounts(640.0, 320.0, 160.0)),
+        ("", SaltCounts(320.0, 160.0, 80.0)),
+    ]
+    assert store.salt_counts(T0, T0 + seconds, "west", "chat") == {}
 
 
 def test_salts_beyond_the_limit_are_folded_per_endpoint(stores: Sqlite | Postgres) -> None:
@@ -90,10 +90,10 @@ def test_salts_beyond_the_limit_are_folded_per_endpoint(stores: Sqlite | Postgre
         store.append([salted(T0 + 30, {"d": 16.0, "e": 32.0, "a": 64.0})])
     with Store.open(url, max_cache_salts=2) as store:
         store.append([salted(T0 + 45, {"f": 128.0, "b": 256.0})])
-        frame = store.salt_counts(T0, T0 + 60, "east", "chat").set_index("salt")["lookup_tokens"]
+        found = {salt: one.lookup_tokens for salt, one in store.salt_counts(T0, T0 + 60, "east", "chat").items()}
         # (other): 4 + 8, then 16 + 32, then 128
-        assert frame.to_dict() == {"b": 258.0, OTHER_SALTS: 188.0, "a": 65.0}
-        assert store.salt_counts(T0, T0 + 60, "east", "code")["salt"].tolist() == ["z"]
+        assert found == {"b": 258.0, OTHER_SALTS: 188.0, "a": 65.0}
+        assert list(store.salt_counts(T0, T0 + 60, "east", "code")) == ["z"]
 
 
 def test_rows_past_their_retention_go_and_nothing_else(store: Store) -> None:
@@ -132,7 +132,7 @@ def test_what_has_no_rows_left_is_forgotten_and_comes_back(store: Store) -> None
     store.append([a_round(T0 + 30, salts={"acme": SaltCounts(2.0)})])  # its ids are not those that it remembers
     store.rollup(T0 + 30, LIMITS)
     assert store.accounts(T0, T0 + 60)[0].replicas[0].ledger.prompt_tokens == 1000.0
-    assert store.salt_counts(T0, T0 + 60, "east", "chat")["lookup_tokens"].tolist() == [2.0]
+    assert store.salt_counts(T0, T0 + 60, "east", "chat") == {"acme": SaltCounts(2.0)}
 
 
 def test_sizes_tell_rows_and_bytes(store: Store) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 240.0
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from console.web.header import header
 from console.web.live import live, tell
 from console.web.parts import chart, draw_bar, draw_notes, draw_numbers
 from console.web.tables import percent_column, table
+from console.web.tenants import draw_tenants
 from tierdeck.computation import computation, every_figure
 from tierdeck.errors import TierdeckError
 
@@ -91,6 +92,7 @@ def _body(page: EndpointPage) -> None:
     question = "Which replica serves from its caches?"
     chart(heat_map(page.heat, axis, colors, question), "heat", f"{question} Hit ratio per replica over time.")
     _replicas(page)
+    draw_tenants(page.tenants)
     draw_notes(story.notes)
     how = st.expander("How is each number computed, and from which readings?", key="how", on_change="rerun")
     if how.open:
