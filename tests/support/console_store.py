@@ -11,7 +11,7 @@ from tierdeck.account import Answer, Gauges, WarmingLimits
 from tierdeck.fleet import Endpoint, Replica, ReplicaKey, Target
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger
-from tierdeck.rounds import Round, Scrape
+from tierdeck.rounds import Round, SaltCounts, Scrape
 
 CLUSTER = "prod-usw2"
 STEP = 15.0
@@ -32,6 +32,7 @@ class Habit:
     external: bool = True
     traffic: bool = True
     by_request: bool = False
+    salts: tuple[str, ...] = ()
     restarts_at: float | None = None
     silent_after: float = math.inf
     gap: tuple[float, float] = (math.inf, math.inf)
@@ -115,7 +116,8 @@ def _round(key: ReplicaKey, habit: Habit, model: str, edges: tuple[float, float]
     gauges = Gauges(0.62, 480_000.0, 4.0, 1.0, 61 * 2.0**30, 96 * 2.0**30)
     scrape = Scrape(_target(key), at, answered=True, duration_seconds=0.012, body_bytes=48_000)
     ttft = _ttft(habit.ttft * wave, int(prompt // 500)) if habit.traffic else Histogram(BOUNDS, (0.0,) * 11)
-    return Round(key, at, ledger, Answer.ENGINE, (scrape,), model, ttft, gauges)
+    salts = {salt: SaltCounts(1000.0, 300.0, 100.0) for salt in habit.salts}
+    return Round(key, at, ledger, Answer.ENGINE, (scrape,), model, ttft, gauges, salts)
 
 
 def _ttft(middle: float, many: int) -> Histogram:

@@ -162,6 +162,22 @@ def test_endpoint_shows_each_replica_with_its_state(store: str, now: float) -> N
     assert "down: no source of the replica answered the last scrape" in words(app)
 
 
+def test_endpoint_shows_tenants_where_there_are_any(store: str, now: float) -> None:
+    fill(store, [Made("one", [Habit(salts=("acme",))]), Made("two", [Habit()])], now - 300, now)
+    app = open_view("endpoint", endpoint="one")
+    (row,) = app.dataframe[1].value.to_dict("records")
+    assert row["cache salt"] == "acme"
+    assert row["found"] == 40.0  # (300 + 100) / 1,000, in per cent
+    assert row["found in L1"] == 3 * row["found in L2"]
+    assert "Whose prompts" in words(app)
+    assert "Whose prompts" not in words(open_view("endpoint", endpoint="two"))
+
+
+def test_endpoint_says_whether_the_tiers_pay(store: str, now: float) -> None:
+    fill(store, [Made("one", [Habit()])], now - 300, now)
+    assert "Whether L1 and L2 pay for this traffic can't be told: " in words(open_view("endpoint"))
+
+
 def test_admin_puts_failing_targets_first(store: str, now: float) -> None:
     fill(store, usual_fleet(now), now - 1200, now)
     app = open_view("admin")
