@@ -125,7 +125,7 @@ def _cached_of_prompt(ledger: TokenLedger) -> Note | None:
 def _cached_by_tier(ledger: TokenLedger) -> Note | None:
     hits = _plus(ledger.l0_hits, ledger.external_hits)
     detail = "cached tokens by tier do not add up to L0 and external hits"
-    return _differ(detail, ("by tier", ledger.cached_by_source), ("hits", hits), _token_a_request(ledger))
+    return _differ(detail, ("by tier", ledger.cached_by_source), ("hits", hits), _open_tokens(ledger))
 
 
 def _lookups_of_prompt(ledger: TokenLedger) -> Note | None:
@@ -219,7 +219,7 @@ def _disagree(detail: str, one: _Told, other: _Told) -> Note:
 
 
 _LAST = "1 token a request"
-_OPEN = "4 mean prompts for each request that is open at an edge, or aborted; a quarter where those are unknown"
+_OPEN = "1 token a request, and 4 mean prompts for each that is open at an edge or aborted; else a quarter"
 _BELOW_L0 = "L1, L2, their sum, miss, the hit ratio by token"
 _DISAGREE = (NoteCode.COUNTERS_DISAGREE,)
 _MISMATCH = (NoteCode.EXTERNAL_MISMATCH,)
@@ -234,7 +234,7 @@ IDENTITIES: tuple[Identity, ...] = (
     Identity("host + disk + peers ≤ external hits", "none", _MISMATCH, _BELOW_L0, _attributed_hits),
     Identity("computed + local + external = processed", _LAST, _DISAGREE, "nothing", _sources_of_prompt),
     Identity("local + external = cached", _LAST, _DISAGREE, "nothing", _cached_of_prompt),
-    Identity("cached, over all tiers = L0 hits + external hits", _LAST, _DISAGREE, "nothing", _cached_by_tier),
+    Identity("cached, over all tiers = L0 hits + external hits", _OPEN, _DISAGREE, "nothing", _cached_by_tier),
     Identity("lookups = prompt tokens processed", _OPEN, _DISAGREE, "nothing", _lookups_of_prompt),
     Identity(
         "first tokens = finished requests", "requests open at an edge or aborted, 1, and 1 %", _DISAGREE, "nothing",
