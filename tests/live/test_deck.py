@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.live.fleet import LiveFleet, prefixes, with_tail
 from tests.live.window import settle
+from tests.support.processes import end_with_us
 
 TIERDECK = Path(sys.executable).with_name("tierdeck")
 PATIENCE_SECONDS = 240.0
@@ -34,7 +35,14 @@ def deck_on(config: Path, home: Path) -> Iterator[Ask]:
 
     with (home.parent / "up.txt").open("wb") as log:
         command = [str(TIERDECK), "up", "--port", "0", "--config", str(config)]
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=end_with_us,  # noqa: PLW1509  # no thread of ours runs by then
+        )
     try:
         yield ask
     finally:
