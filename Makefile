@@ -52,6 +52,7 @@ lab: env ## run a small fleet of real engines on the CPU, with a load; the first
 	@$(BIN)/python -m lab real --load $(ARGS)
 
 test-live: env ## run the tests on that fleet
+	@$(BIN)/python -m lab real --prepare
 	@TIERDECK_LIVE=1 $(BIN)/python -m pytest tests/live $(ARGS)
 
 lab-lock: $(UV) ## make lab/requirements-cpu.lock; UPGRADE=1 takes the newest versions

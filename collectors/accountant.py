@@ -15,6 +15,7 @@ from collectors.meter import Increase, Meter
 from collectors.pool import pool_account
 from collectors.processes import Paths
 from collectors.prompts import prompt_counts
+from collectors.remote_reads import remote_tokens
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
@@ -258,6 +259,7 @@ class ReplicaAccountant:
                 self._end_gap(name, increase, "cache_gaps", row)
             for reading_name, field in CACHE_COUNTS.items():
                 row.add(field, increase.counts.get(reading_name))
+            row.add("l2_found", remote_tokens(increase, readings[name], self._replica.kv_bytes_per_token))
             ratios = increase.histograms.get(Reading.REQUEST_HIT_RATIO)
             if ratios is not None:
                 row.add("request_ratio_sum", ratios.sum)

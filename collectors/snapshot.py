@@ -46,6 +46,7 @@ class Snapshot:
             tuple(Target(key, target, f"{name}/{target}.txt") for target in targets),
             self.roles.get(name, Role.BOTH),
             tuple(sorted(self.versions.get(name, {}).items())),
+            self.kv_bytes_per_token,
         )
 
 

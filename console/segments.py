@@ -52,7 +52,10 @@ class Segment:
 
 
 def segments(summaries: Iterable[Summary]) -> list[Segment]:
-    """Segments of several endpoints' windows, hottest first; [] without prompt tokens."""
+    """Segments of several endpoints' windows, hottest first; [] without prompt tokens.
+
+    A tier whose estimate is 0 is among them where its bounds reach a whole percent.
+    """
     tokens, low, high = (dict.fromkeys(Source, 0.0) for _ in range(3))
     for summary in summaries:
         for source, (figure, least, most) in _sources(summary.tiers).items():
@@ -63,7 +66,7 @@ def segments(summaries: Iterable[Summary]) -> list[Segment]:
     return [
         Segment(source, tokens[source], tokens[source] / whole, low[source] / whole, high[source] / whole)
         for source in Source
-        if tokens[source] > 0
+        if tokens[source] > 0 or (whole and round(100 * high[source] / whole) > 0)
     ]
 
 

@@ -67,12 +67,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One engine with its caches."""
+    """One engine with its caches.
+
+    Attributes:
+        kv_bytes_per_token: its endpoint's, where bytes are to be told as tokens.
+    """
 
     key: ReplicaKey
     targets: tuple[Target, ...]
     role: Role = Role.BOTH
     versions: tuple[tuple[str, str], ...] = ()
+    kv_bytes_per_token: float | None = None
 
     def version(self, component: str) -> str:
         """Version of `vllm` or `lmcache` as configured or recorded; empty when unknown."""

@@ -72,7 +72,9 @@ class TokenLedger:
         transfer_tokens: moved between prefill and decode replicas or peers: no cache hits.
         unattributed_tokens: looked up while the engine exported no external counters.
         recounting_preemptions: preemptions in an engine that may count recomputed tokens again.
-        found_tokens: lookup hits of embedded LMCache; `l1_found`, `l2_found` are the server's.
+        l1_found, l2_found: the server's lookup hits. Without `l1_found`, `l2_found` is what embedded
+            LMCache read from its remote, worked out from bytes.
+        found_tokens: lookup hits of embedded LMCache.
         stores_in_flight: chunks that may still be on their way to L2 at the end.
         engine_scrapes: scrapes of vLLM that gave an increase.
         cache_at_start, cache_at_end: a cache scrape succeeded at that edge; None: no cache source.
@@ -151,8 +153,8 @@ class TokenLedger:
     @property
     def found(self) -> float | None:
         """Tokens that LMCache found in L1 or L2; None where no LMCache told."""
-        if self.l1_found is not None or self.l2_found is not None:
-            return (self.l1_found or 0.0) + (self.l2_found or 0.0)
+        if self.l1_found is not None:
+            return self.l1_found + (self.l2_found or 0.0)
         return self.found_tokens
 
     def then(self, later: TokenLedger) -> TokenLedger:

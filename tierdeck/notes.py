@@ -43,7 +43,7 @@ MEANINGS: dict[NoteCode, str] = {
     "edge or before a restart",
     NoteCode.LAYOUTS_DIFFER: "histograms with different buckets were merged on the bounds that all share",
     NoteCode.SPLIT_ESTIMATED: "L1 and L2 are an estimate within their bounds: LMCache's lookup hits also count what "
-    "L0 served",
+    "L0 served, and inside vLLM only the bytes read from the remote tell",
     NoteCode.UNSPLIT: "nothing tells L1 from L2 here; their sum is known",
     NoteCode.NOT_WIRED: "a counter stays 0 though others say that it must move",
     NoteCode.FOUND_NOT_LOADED: "LMCache found tokens that vLLM neither loaded nor had in L0: they were recomputed "

@@ -48,6 +48,8 @@ class Reading(StrEnum):
     STORES_COMPLETED = "stores_completed"
     STORE_REQUESTS_SUBMITTED = "store_requests_submitted"
     STORE_REQUESTS_COMPLETED = "store_requests_completed"
+    REMOTE_READ_BYTES = "remote_read_bytes"
+    LOCAL_DISK_USED = "local_disk_used"
     REQUEST_HIT_RATIO = "request_hit_ratio"
     L1_USED = "l1_used"
     L1_USAGE = "l1_usage"
@@ -112,6 +114,8 @@ READINGS: dict[Reading, Meaning] = {
     Reading.STORES_COMPLETED: Meaning("chunks", "chunks whose store to L2 completed"),
     Reading.STORE_REQUESTS_SUBMITTED: Meaning("requests", "store tasks submitted to L2"),
     Reading.STORE_REQUESTS_COMPLETED: Meaning("requests", "store tasks that ended, successful or not"),
+    Reading.REMOTE_READ_BYTES: Meaning(_B, "embedded LMCache: bytes that its workers read from the remote"),
+    Reading.LOCAL_DISK_USED: Meaning(_B, "embedded LMCache: bytes held on a local disk, whose reads nobody counts"),
     Reading.REQUEST_HIT_RATIO: Meaning(_R, "embedded LMCache: hit ratio of each request"),
     Reading.L1_USED: Meaning(_B, "bytes held in L1"),
     Reading.L1_USAGE: Meaning(_R, "L1 used / capacity"),

@@ -109,19 +109,22 @@ def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tu
     host, disk = ledger.host_hits or 0.0, ledger.disk_hits or 0.0
     rest = external - attributed(ledger)
     l1_found, l2_found = ledger.l1_found or 0.0, ledger.l2_found or 0.0
-    told = ledger.cache_covers and ledger.l1_found is not None
+    looked_up = ledger.cache_covers and ledger.l1_found is not None
+    told = looked_up or (ledger.cache_covers and ledger.l2_found is not None)
     low, high = 0.0, rest
-    if told and rest <= l1_found + l2_found:
+    if looked_up and rest <= l1_found + l2_found:
         low, high = max(0.0, rest - l2_found), min(rest, l1_found)
     l1_estimate = max(0.0, rest - l2_found)
     note, tokens = None, Figure(host + low)
     if low < high and told and not is_shared:
         tokens = Figure(host + l1_estimate)
-        note = Note(
-            NoteCode.SPLIT_ESTIMATED,
-            "L2 is taken as the smaller of external hits and LMCache's L2 hits, since L0 holds the fronts of prompts",
-            f"external hits {rest:.0f}, LMCache found {l1_found:.0f} in L1 and {l2_found:.0f} in L2",
-        )
+        if looked_up:
+            taken = "the smaller of external hits and LMCache's L2 hits, since L0 holds the fronts of prompts"
+            evidence = f"external hits {rest:.0f}, LMCache found {l1_found:.0f} in L1 and {l2_found:.0f} in L2"
+        else:
+            taken = "the bytes that embedded LMCache read from its remote, in tokens"
+            evidence = f"external hits {rest:.0f}, read from the remote {l2_found:.0f}"
+        note = Note(NoteCode.SPLIT_ESTIMATED, f"L2 is taken as {taken}", evidence)
     elif low < high:
         tokens = Figure.unknown(_why_unsplit(ledger))
         note = Note(NoteCode.UNSPLIT, tokens.reason, f"external hits {rest:.0f}")
@@ -137,7 +140,7 @@ def _why_unsplit(ledger: TokenLedger) -> str:
     if not ledger.cache_covers:
         return "LMCache was not scraped at an edge of the window"
     if ledger.l1_found is None:
-        return "embedded LMCache does not export L1 and L2 hits apart"
+        return "embedded LMCache does not export L1 and L2 hits apart, and what it read from its remote is not known"
     return "the cache server is shared, and does not tell this replica's hits from the others'"
 
 

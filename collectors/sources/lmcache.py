@@ -16,6 +16,9 @@ EMBEDDED_FAMILIES = (
     # every tensor-parallel rank looks up the same tokens
     Family(Reading.LOOKUP_TOKENS, Kind.COUNTER, ("lmcache:num_lookup_tokens",), largest=True),
     Family(Reading.FOUND_TOKENS, Kind.COUNTER, ("lmcache:num_lookup_hits",), largest=True),
+    # each rank reads its own part of the KV; the scheduler exports the counter too, and never reads
+    Family(Reading.REMOTE_READ_BYTES, Kind.COUNTER, ("lmcache:num_remote_read_bytes",), unless={"role": "scheduler"}),
+    Family(Reading.LOCAL_DISK_USED, Kind.GAUGE, ("lmcache:local_storage_usage",)),
     Family(Reading.REQUEST_HIT_RATIO, Kind.HISTOGRAM, ("lmcache:request_cache_hit_rate",)),
     Family(Reading.L1_USED, Kind.GAUGE, ("lmcache:local_cache_usage",)),
 )

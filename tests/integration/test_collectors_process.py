@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from db import Store
+from tests.support.expositions import series, vllm, write_snapshot
 from tests.support.processes import running, wait_until
 from tierdeck.errors import TierdeckError
 from tierdeck.fleet import ReplicaKey
+from tierdeck.ledger import TokenLedger
 from tierdeck.settings import Settings
 
 CAPTURES = Path(__file__).parents[2] / "lab" / "captures"
@@ -28,21 +30,26 @@ class Deck:
         self.url = Settings(home=home).store_url
         self.environment = {"TIERDECK_HOME": str(home), "TIERDECK_CONFIG_FILE": str(self.config), **QUICK}
 
-    def replay(self) -> Any:
-        args = ("replay", str(CAPTURES / "cross-replica"), "--step", "0.7", "--config-out", str(self.config))
+    def replay(self, folder: Path = CAPTURES / "cross-replica") -> Any:
+        args = ("replay", str(folder), "--step", "0.7", "--config-out", str(self.config))
         return running("lab", *args, log=self.log)
 
     def collectors(self) -> Any:
         return running("collectors", log=self.log, **self.environment)
 
-    def tokens(self) -> float:
-        """Prompt tokens of A over the whole time, as stored."""
+    def ledger(self, endpoint: str = "cross-replica") -> TokenLedger | None:
+        """A's, over the whole time, as stored."""
         try:
             with Store.open(self.url) as store:
-                (found,) = store.accounts(0, time.time() + 1, endpoint="cross-replica")
+                (found,) = store.accounts(0, time.time() + 1, endpoint=endpoint)
         except (TierdeckError, ValueError):
-            return 0.0
-        return next(r.ledger.prompt_tokens or 0.0 for r in found.replicas if r.name == "A")
+            return None
+        return next(r.ledger for r in found.replicas if r.name == "A")
+
+    def tokens(self) -> float:
+        """Prompt tokens of A over the whole time, as stored."""
+        ledger = self.ledger()
+        return (ledger.prompt_tokens or 0.0) if ledger else 0.0
 
     def last_counter(self) -> float:
         """A's lookup counter as the accountant last saw it."""
@@ -101,6 +108,23 @@ def test_an_edit_of_the_configuration_is_taken_and_a_broken_one_leaves_the_last_
             assert endpoints() == ["cross-replica"]
             deck.config.write_text(text.replace("name: cross-replica", "name: renamed"))
             wait_until(lambda: endpoints() == ["renamed"], "the new name", deck.log)
+
+
+def test_bytes_read_from_a_remote_become_tokens_by_the_endpoint_s_kv_size(deck: Deck) -> None:
+    def page(read: float) -> str:
+        labels = '{model_name="m",role="worker",worker_id="0"}'
+        return series({"process_start_time_seconds": 1e6, f"lmcache:num_remote_read_bytes_total{labels}": read})
+
+    moments = {second: {"vllm": vllm(second, 0, second, second), "lmcache": page(1024 * second)} for second in (0, 128)}
+    folder = write_snapshot(deck.home / "inside", {"A": moments}, {"kv_bytes_per_token": 1024})
+    with deck.replay(folder):
+        wait_until(deck.config.exists, "the replay", deck.log)
+        with deck.collectors():
+            wait_until(lambda: bool((found := deck.ledger("inside")) and found.l2_found), "tokens read", deck.log)
+    ledger = deck.ledger("inside")
+    assert ledger is not None
+    # 1,024 bytes of 1,024 a token for every token that vLLM loaded
+    assert ledger.l2_found == ledger.external_hits
 
 
 def test_a_broken_configuration_at_the_start_is_one_line_and_exit_code_2(deck: Deck) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,15 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveFleet]:
 def window(fleet: LiveFleet, tmp_path: Path) -> Window:
     """Two scrapes of the fleet, the first one taken now."""
     return Window.opened(fleet, tmp_path / "snapshot")
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Takes a line of figures that is printed also where the test passes."""
+
+    def line(text: str) -> None:
+        with capsys.disabled():
+            sys.stdout.write(f"\n{text} ")
+            sys.stdout.flush()
+
+    return line

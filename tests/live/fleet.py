@@ -18,6 +18,8 @@ from typing import Any
 
 import yaml
 
+from tests.support.processes import end_with_us
+
 START_SECONDS = 1800.0
 """Building the environment and starting everything, on two cores that do other things too."""
 STOP_SECONDS = 120.0
@@ -105,6 +107,7 @@ def running_fleet(folder: Path) -> Iterator[LiveFleet]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
+            preexec_fn=end_with_us,  # noqa: PLW1509  # no thread of ours runs by then
         )
     groups: set[int] = set()
     before = _shared_memory()

@@ -49,6 +49,17 @@ def test_an_estimate_has_bounds() -> None:
     assert l2.estimated
 
 
+def test_an_estimate_of_nothing_is_shown_where_it_may_be_something() -> None:
+    # E = 400, found 350 + 400: L1 in [0, 350], L2 in [50, 400]; the estimate is L2 = 400, L1 = 0
+    told = summary(
+        prompt_tokens=1000.0, l0_hits=300.0, external_queries=700.0, external_hits=400.0, l1_found=350.0,
+        l2_found=400.0, **SPLIT,
+    )  # fmt: skip
+    l1, l2 = (part for part in segments([told]) if part.source in (Source.L1, Source.L2))
+    assert (l1.tokens, l1.share_low, l1.share_high) == (0, 0, 0.35)
+    assert (l2.tokens, l2.share_low, l2.share_high) == (400, 0.05, 0.4)
+
+
 def test_what_is_not_told_apart_stays_together_and_hides_nobody_elses_tiers() -> None:
     told = summary(
         prompt_tokens=1000.0, l0_hits=300.0, external_queries=700.0, external_hits=400.0, l1_found=300.0,
