@@ -58,7 +58,12 @@ def _endpoint(endpoint: SimEndpoint) -> dict[str, object]:
         "failed_requests": endpoint.failed_requests,
         "sizes": {"l0_bytes": sizes.l0_bytes, "l1_bytes": sizes.l1_bytes},
         "replicas": {
-            replica.name: {"up": replica.up, "form": str(replica.form), "truth": replica.truth.document()}
+            replica.name: {
+                "up": replica.up,
+                "form": str(replica.form),
+                "role": str(replica.role),
+                "truth": replica.truth.document(),
+            }
             for replica in endpoint.replicas
         },
     }

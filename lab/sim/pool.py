@@ -41,11 +41,13 @@ class PoolSwitches:
     Attributes:
         readable: False: chunks are listed, and reading them fails.
         hung: no file operation comes back.
+        found: False: no lookup finds what is there.
         writes: "ok", "lost" (they end without anything written), or "full" (they fail with EIO).
     """
 
     readable: bool = True
     hung: bool = False
+    found: bool = True
     writes: str = "ok"
 
 

@@ -88,7 +88,7 @@ class L0Wiped(BaseFault):
         replica = fleet.replica(target)
 
         def wipe() -> None:
-            replica.cache.l0.drop_idle()
+            replica.drop_l0()
             if self.name in fleet.faults:
                 fleet.timeline.after(1.0, wipe)
 

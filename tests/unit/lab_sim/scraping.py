@@ -94,8 +94,9 @@ class Scraper:
 
     def _watch(self, endpoint: str, simulated: SimReplica) -> _Watched:
         key = ReplicaKey("c", endpoint, simulated.name)
-        targets = tuple(Target(key, source, source) for source in ("vllm", cache_source(simulated.form)))
-        replica = Replica(key, targets, versions=tuple(sorted(simulated.form.versions.items())))
+        sources = ("vllm", cache_source(simulated.form)) if simulated.has_cache else ("vllm",)
+        targets = tuple(Target(key, source, source) for source in sources)
+        replica = Replica(key, targets, simulated.role, tuple(sorted(simulated.form.versions.items())))
         watched = _Watched(replica, ReplicaAccountant(replica, watched_since=BEGAN_AT - 1), [])
         self._watched[simulated.name] = watched
         return watched
