@@ -50,6 +50,8 @@ class SimEndpoint:
         """Whether kvaware sees the prompts of chat completions."""
         self.router_up = True
         self.replicas: list[SimReplica] = []
+        self.gone: set[str] = set()
+        """Names of the pods that were here, and are no more."""
         self.set_key_space(spec.model)
         for form, role in zip(spec.forms, spec.roles or (Role.BOTH,) * len(spec.forms), strict=True):
             self.replicas.append(self._new_replica(form, role))
@@ -201,6 +203,7 @@ class SimEndpoint:
             self.replicas.append(self._new_replica(last.form, last.role))
         for replica in self.replicas[count:]:
             replica.stop()
+            self.gone.add(replica.name)
         del self.replicas[count:]
         self.router_page = self._new_router_page()
 
@@ -218,6 +221,7 @@ class SimEndpoint:
         new.up = False
         self.replicas[self.replicas.index(replica)] = new
         replica.stop()
+        self.gone.add(replica.name)
         self._timeline.after(self.spec.restart_seconds, new.start)
         self.router_page = self._new_router_page()
         return new

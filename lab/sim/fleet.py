@@ -134,6 +134,8 @@ class Fleet:
 
     def _endpoint_body(self, endpoint: str, name: str, source: str) -> str:
         found = self.endpoints[endpoint]
+        if name in found.gone:
+            raise NoAnswerError("the pod is gone")
         if name == FLEET:
             return {"router": found.render_router, "lmcache-coordinator": found.render_coordinator}[source]()
         replica = found.replica(name)

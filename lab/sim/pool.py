@@ -133,6 +133,14 @@ class Pool:
         for worker in self.workers:
             worker.foreign_bytes = 0
 
+    def remove(self, chunks: Sequence[int]) -> int:
+        """Delete chunks, as an eviction does; returns how many were there."""
+        here = [chunk for chunk in chunks if chunk in self.chunks]
+        self.chunks.discard(here)
+        for chunk in here:
+            self._evicted(chunk)
+        return len(here)
+
     def resize(self, size_bytes: int) -> None:
         """Give every worker an equal share of a new size; what no longer fits goes."""
         share = size_bytes // len(self.workers)
