@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -12,12 +13,14 @@ from lab.sim.endpoint import SimEndpoint
 from lab.sim.fault import FaultTarget
 from lab.sim.faults import BY_NAME, FAULTS
 from lab.sim.fleet import Fleet
+from lab.sim.traces import play_trace
 from lab.sim.workloads import BY_NAME as WORKLOADS
 from tierdeck.errors import UsageError
 from tierdeck.routing import RoutingStrategy
 from tierdeck.units import parse_size
 
 _MOST_REPLICAS = 64
+_FASTEST = 10_000
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -136,18 +139,23 @@ def _faults(fleet: Fleet, document: dict[str, Any]) -> None:
 
 
 def _traffic(fleet: Fleet, document: dict[str, Any]) -> None:
-    """`{"endpoint", "workload", "requests_per_second"}`."""
+    """`{"endpoint", "workload" or "trace", "requests_per_second"}`."""
     endpoint = _named(fleet, document)
-    rate, workload = document.get("requests_per_second"), document.get("workload")
-    if rate is not None:
-        if not isinstance(rate, int | float) or not 0 < rate <= 10_000:
-            raise UsageError("requests_per_second lies above 0 and at most at 10,000")
-        endpoint.requests_per_second = float(rate)
+    rate, workload, trace = (document.get(name) for name in ("requests_per_second", "workload", "trace"))
+    if rate is not None and (isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= _FASTEST):
+        raise UsageError("requests_per_second lies above 0 and at most at 10,000")
     if workload is not None and workload not in WORKLOADS:
         raise UsageError(f"There is no workload {workload!r}", ", ".join(WORKLOADS))
-    if rate is not None or workload is not None:
-        name = workload or (endpoint.workload.name if endpoint.workload else endpoint.spec.workload)
-        fleet.play(endpoint.spec.name, WORKLOADS[name])
+    if trace is not None and (workload is not None or not isinstance(trace, str)):
+        raise UsageError("Name a workload, or the file of a trace")
+    if trace is not None:
+        play_trace(fleet, endpoint.spec.name, Path(trace), rate)
+        return
+    endpoint.requests_per_second = float(rate) if rate is not None else endpoint.requests_per_second
+    if workload is not None:
+        fleet.play(endpoint.spec.name, WORKLOADS[workload])
+    elif rate is not None and endpoint.workload is not None:
+        fleet.play(endpoint.spec.name, endpoint.workload)
 
 
 def _named(fleet: Fleet, document: dict[str, Any]) -> SimEndpoint:

@@ -14,6 +14,7 @@ import structlog
 
 from lab.deck_config import write_atomically
 from lab.replay import path_of
+from lab.sim import traces
 from lab.sim.fleet import Fleet
 from lab.sim.scale import SCALES
 from lab.sim.server import Server, serve
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speed", type=float, default=1.0, help="how much faster time passes (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="same seed, same traffic (default: 1)")
     parser.add_argument("--port", type=int, default=0, help="loopback port; 0 (default): any free one")
+    traces.add_argument(parser)
     parser.add_argument("--config-out", type=Path, metavar="FILE", help="write the deck's configuration file here")
 
 
@@ -35,11 +37,12 @@ async def run(options: argparse.Namespace) -> None:
     """Serve until told to stop.
 
     Raises:
-        UsageError: a speed that is no speed.
+        UsageError: a speed that is no speed, or a trace that can't be used.
     """
     if not 0 < options.speed <= 1000:
         raise UsageError("The speed lies above 0 and at most at 1,000")
     fleet = Fleet(SCALES[options.scale](), options.seed, time.time(), options.speed)
+    traces.play_traces(fleet, options.trace)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

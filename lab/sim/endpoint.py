@@ -134,12 +134,11 @@ class SimEndpoint:
 
     def play(self, workload: Workload, seed: int, rhythm: Rhythm) -> None:
         """From now on this traffic comes in; what came before ends."""
+        played = Tenants(workload, self.spec.tenants) if self.spec.tenants else workload
+        requests = played.requests(seed, self.pace, self._timeline.now, self.spec.geometry.block_tokens)
         self.workload = workload
-        if self.spec.tenants:
-            workload = Tenants(workload, self.spec.tenants)
         self._rhythm = rhythm
         self._traffic += 1
-        requests = workload.requests(seed, self.pace, self._timeline.now, self.spec.geometry.block_tokens)
         self._plan(requests, self._traffic)
 
     def pace(self, at: float) -> float:

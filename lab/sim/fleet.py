@@ -48,6 +48,8 @@ class Fleet:
         self._master = MasterPage(began_at, len(spec.worker_bytes))
         self._workers = [WorkerPage(began_at) for _ in spec.worker_bytes]
         self._fuses: dict[str, FusePage] = {}
+        self.usual = {endpoint.name: BY_NAME[endpoint.workload] for endpoint in spec.endpoints}
+        """The traffic that an endpoint goes back to."""
         for endpoint in spec.endpoints:
             self.play_usual(endpoint.name)
 
@@ -58,8 +60,8 @@ class Fleet:
         self.endpoints[endpoint].play(workload, chosen, self.spec.rhythm)
 
     def play_usual(self, endpoint: str) -> None:
-        """The traffic that the endpoint was made for."""
-        self.play(endpoint, BY_NAME[self.endpoints[endpoint].spec.workload])
+        """The traffic that the endpoint was made for, or the trace that took its place."""
+        self.play(endpoint, self.usual[endpoint])
 
     def advance(self, seconds: float) -> None:
         """Let simulated seconds pass."""
