@@ -111,7 +111,9 @@ class SimReplica:
 
     @property
     def outstanding(self) -> int:
-        return len(self._held_back) + sum(rank.outstanding for rank in self._ranks)
+        first = self._ranks[0]  # routers ask often, and nearly always there is one
+        rest = sum(rank.outstanding for rank in self._ranks[1:]) if len(self._ranks) > 1 else 0
+        return len(self._held_back) + len(first.waiting) + len(first.running) + rest
 
     def held_tokens(self, prompt: Prompt) -> int:
         if len(self._ranks) == 1:
