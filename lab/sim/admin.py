@@ -93,7 +93,8 @@ def routes(fleet: Fleet, advance: Callable[[], None]) -> list[web.RouteDef]:
                 advance()
                 action(fleet, document)
             except (UsageError, json.JSONDecodeError) as error:
-                return web.json_response({"error": str(error)}, status=400)
+                told = error.line() if isinstance(error, UsageError) else str(error)
+                return web.json_response({"error": told}, status=400)
             return web.json_response(state(fleet))
 
         return handle

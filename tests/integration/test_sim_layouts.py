@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from collectors.body import interpret
+from collectors.config import read_config
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import VLLM
+from lab.deck_config import write_atomically
+from lab.replay import path_of
+from lab.sim.command import sim_config
 from lab.sim.engine import SimReplica
 from lab.sim.fleet import Fleet
 from lab.sim.job import Job
@@ -69,6 +74,16 @@ def test_each_half_s_ttft_is_less_than_what_the_user_waits() -> None:
     page = scraped().fleet.body("apart", "_fleet", "router")
     total, count = (sample(page, f"vllm_router_generate_duration_seconds_{end}") for end in ("sum", "count"))
     assert total / count > means[Role.CONSUMER] + means[Role.PRODUCER]
+
+
+def test_the_configuration_file_says_which_part_a_replica_has(tmp_path: Path) -> None:
+    simulated = scraped().fleet
+    document = sim_config(simulated, lambda *names: "http://127.0.0.1:1" + path_of(*names))
+    write_atomically(tmp_path / "deck.yaml", document)
+    found = {each.key.replica: each for each in read_config(tmp_path / "deck.yaml", "c").endpoints[0].replicas}
+    roles = [found[f"apart-{number}"].role for number in range(3)]
+    assert roles == [Role.PRODUCER, Role.PRODUCER, Role.CONSUMER]
+    assert [target.name for target in found["apart-2"].targets] == ["vllm"]
 
 
 def test_ranks_have_series_of_their_own_and_an_l0_of_their_own() -> None:
