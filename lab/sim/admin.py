@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -12,12 +13,14 @@ from lab.sim.endpoint import SimEndpoint
 from lab.sim.fault import FaultTarget
 from lab.sim.faults import BY_NAME, FAULTS
 from lab.sim.fleet import Fleet
+from lab.sim.traces import play_trace
 from lab.sim.workloads import BY_NAME as WORKLOADS
 from tierdeck.errors import UsageError
 from tierdeck.routing import RoutingStrategy
 from tierdeck.units import parse_size
 
 _MOST_REPLICAS = 64
+_FASTEST = 10_000
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -58,7 +61,12 @@ def _endpoint(endpoint: SimEndpoint) -> dict[str, object]:
         "failed_requests": endpoint.failed_requests,
         "sizes": {"l0_bytes": sizes.l0_bytes, "l1_bytes": sizes.l1_bytes},
         "replicas": {
-            replica.name: {"up": replica.up, "form": str(replica.form), "truth": replica.truth.document()}
+            replica.name: {
+                "up": replica.up,
+                "form": str(replica.form),
+                "role": str(replica.role),
+                "truth": replica.truth.document(),
+            }
             for replica in endpoint.replicas
         },
     }
@@ -87,7 +95,8 @@ def routes(fleet: Fleet, advance: Callable[[], None], on_change: Callable[[Fleet
                 action(fleet, document)
                 on_change(fleet)
             except (UsageError, json.JSONDecodeError) as error:
-                return web.json_response({"error": str(error)}, status=400)
+                told = error.line() if isinstance(error, UsageError) else str(error)
+                return web.json_response({"error": told}, status=400)
             return web.json_response(state(fleet))
 
         return handle
@@ -133,18 +142,23 @@ def _faults(fleet: Fleet, document: dict[str, Any]) -> None:
 
 
 def _traffic(fleet: Fleet, document: dict[str, Any]) -> None:
-    """`{"endpoint", "workload", "requests_per_second"}`."""
+    """`{"endpoint", "workload" or "trace", "requests_per_second"}`."""
     endpoint = _named(fleet, document)
-    rate, workload = document.get("requests_per_second"), document.get("workload")
-    if rate is not None:
-        if not isinstance(rate, int | float) or not 0 < rate <= 10_000:
-            raise UsageError("requests_per_second lies above 0 and at most at 10,000")
-        endpoint.requests_per_second = float(rate)
+    rate, workload, trace = (document.get(name) for name in ("requests_per_second", "workload", "trace"))
+    if rate is not None and (isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= _FASTEST):
+        raise UsageError("requests_per_second lies above 0 and at most at 10,000")
     if workload is not None and workload not in WORKLOADS:
         raise UsageError(f"There is no workload {workload!r}", ", ".join(WORKLOADS))
-    if rate is not None or workload is not None:
-        name = workload or (endpoint.workload.name if endpoint.workload else endpoint.spec.workload)
-        fleet.play(endpoint.spec.name, WORKLOADS[name])
+    if trace is not None and (workload is not None or not isinstance(trace, str)):
+        raise UsageError("Name a workload, or the file of a trace")
+    if trace is not None:
+        play_trace(fleet, endpoint.spec.name, Path(trace), rate)
+        return
+    endpoint.requests_per_second = float(rate) if rate is not None else endpoint.requests_per_second
+    if workload is not None:
+        fleet.play(endpoint.spec.name, WORKLOADS[workload])
+    elif rate is not None and endpoint.workload is not None:
+        fleet.play(endpoint.spec.name, endpoint.workload)
 
 
 def _named(fleet: Fleet, document: dict[str, Any]) -> SimEndpoint:

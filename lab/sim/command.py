@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from lab.deck_config import write_atomically
+from lab.sim import traces
 from lab.sim.fleet import Fleet
 from lab.sim.history import NAME, WARM_UP_SECONDS, Stretch, recording
 from lab.sim.inventory import sim_config, url_path
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"as if traffic had come for {WARM_UP_SECONDS / 60:.0f} minutes, so that the tiers are not cold",
     )
     parser.add_argument("--port", type=int, default=0, help="loopback port; 0 (default): any free one")
+    traces.add_argument(parser)
     parser.add_argument(
         "--config-out",
         type=Path,
@@ -54,12 +56,13 @@ async def run(options: argparse.Namespace) -> None:
     """Serve until told to stop.
 
     Raises:
-        UsageError: a speed that is no speed.
+        UsageError: a speed that is no speed, or a trace that can't be used.
     """
     if not 0 < options.speed <= 1000:
         raise UsageError("The speed lies above 0 and at most at 1,000")
     began_at = time.time() - (WARM_UP_SECONDS / options.speed if options.warm else 0.0)
     fleet = Fleet(SCALES[options.scale](), options.seed, began_at, options.speed)
+    traces.play_traces(fleet, options.trace)
     fleet.catch_up(time.time())
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

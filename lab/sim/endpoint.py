@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lab.sim.engine import SimReplica
 from lab.sim.exposition.lmcache_mp import CoordinatorPage
@@ -14,10 +15,14 @@ from lab.sim.rhythm import Rhythm
 from lab.sim.spec import EndpointSpec, Form, RouterKind
 from lab.sim.timeline import Timeline
 from lab.sim.workload import Request, Workload
+from lab.sim.workloads.tenants import Tenants
 from tierdeck.errors import UsageError
+from tierdeck.fleet import Role
 from tierdeck.routing import RoutingStrategy
+from tierdeck.sizing.prompt import Prompt
 from tierdeck.sizing.routing import make_router
 
+_NO_PROMPT = Prompt(1, ())
 MIRROR_SECONDS = 20.0
 """How much later a mirrored request comes."""
 
@@ -39,10 +44,17 @@ class SimEndpoint:
         self._next_number = 0
         self._stuck_on: RoutingStrategy | None = None
         self._mirrored_to: SimEndpoint | None = None
+        self.heard_until: int | None = None
+        """The pool's evictions that the coordinator's directory has heard of; None: all."""
+        self.reads_chats = True
+        """Whether kvaware sees the prompts of chat completions."""
+        self.router_up = True
         self.replicas: list[SimReplica] = []
+        self.gone: set[str] = set()
+        """Names of the pods that were here, and are no more."""
         self.set_key_space(spec.model)
-        for form in spec.forms:
-            self._add(form)
+        for form, role in zip(spec.forms, spec.roles or (Role.BOTH,) * len(spec.forms), strict=True):
+            self.replicas.append(self._new_replica(form, role))
         self.coordinator = CoordinatorPage()
         self.coordinator.page.restart(timeline.wall())
         self._router = make_router(spec.strategy)
@@ -63,17 +75,42 @@ class SimEndpoint:
         self.set_strategy(self.strategy)
 
     def submit(self, job: Job) -> SimReplica | None:
-        """Route a request; None where no replica is up."""
-        candidates = [replica for replica in self.replicas if replica.up]
-        if not candidates:
-            self.failed_requests += 1
-            job.end(done=False)
+        """Route a request; None where no replica is up, or no router."""
+        candidates = [replica for replica in self.replicas if replica.up and replica.role is not Role.CONSUMER]
+        if not candidates or not self.router_up:
+            self._fail(job)
             return None
-        prompt = job.request.prompt
+        prompt = self._seen_by_router(job.request)
         chosen = candidates[self._router.choose(prompt, candidates)]
         self.router_page.routed(chosen.name, is_hit=chosen.cache.l0.match(prompt.blocks[:1]) > 0)
-        self.send(job, chosen)
+        if chosen.role is Role.PRODUCER:
+            self._prefill_first(job, chosen)
+        else:
+            self.send(job, chosen)
         return chosen
+
+    def _seen_by_router(self, request: Request) -> Prompt:
+        is_blind = request.is_chat and not self.reads_chats and self.effective_strategy is RoutingStrategy.KVAWARE
+        return _NO_PROMPT if is_blind else request.prompt
+
+    def _prefill_first(self, wanted: Job, producer: SimReplica) -> None:
+        """Prefill and decode apart: a prefill replica answers one token, then a decode replica takes over."""
+
+        def prefilled(job: Job, *, done: bool) -> None:
+            consumers = [replica for replica in self.replicas if replica.up and replica.role is Role.CONSUMER]
+            if not done or not consumers:
+                self._fail(wanted)
+                return
+            wanted.request = replace(wanted.request, prefilled=True)
+            wanted.arrived = self._timeline.now
+            self.send(wanted, min(consumers, key=lambda replica: replica.outstanding))
+
+        request = replace(wanted.request, answer_tokens=1, answer_blocks=())
+        producer.submit(Job(request, wanted.arrived, on_end=prefilled))
+
+    def _fail(self, job: Job) -> None:
+        self.failed_requests += 1
+        job.end(done=False)
 
     def send(self, job: Job, replica: SimReplica) -> None:
         """Hand a request to a replica, whatever the router would do."""
@@ -81,11 +118,11 @@ class SimEndpoint:
         replica.submit(job)
 
     def _noting(self, job: Job, replica: SimReplica) -> EndCall:
-        told, page = job.on_end, self.router_page
+        told, page, began = job.on_end, self.router_page, job.request.at if job.request.prefilled else job.arrived
 
         def ended(job: Job, *, done: bool) -> None:
             if done:
-                page.ended(replica.name, self._timeline.now - job.arrived)
+                page.ended(replica.name, self._timeline.now - began)
             else:
                 self.failed_requests += 1
             if told is not None:
@@ -97,10 +134,11 @@ class SimEndpoint:
 
     def play(self, workload: Workload, seed: int, rhythm: Rhythm) -> None:
         """From now on this traffic comes in; what came before ends."""
+        played = Tenants(workload, self.spec.tenants) if self.spec.tenants else workload
+        requests = played.requests(seed, self.pace, self._timeline.now, self.spec.geometry.block_tokens)
         self.workload = workload
         self._rhythm = rhythm
         self._traffic += 1
-        requests = workload.requests(seed, self.pace, self._timeline.now, self.spec.geometry.block_tokens)
         self._plan(requests, self._traffic)
 
     def pace(self, at: float) -> float:
@@ -160,9 +198,11 @@ class SimEndpoint:
     def scale(self, count: int) -> None:
         """More replicas come cold, fewer lose the last ones."""
         while len(self.replicas) < count:
-            self._add(self.replicas[-1].form)
+            last = self.replicas[-1]
+            self.replicas.append(self._new_replica(last.form, last.role))
         for replica in self.replicas[count:]:
             replica.stop()
+            self.gone.add(replica.name)
         del self.replicas[count:]
         self.router_page = self._new_router_page()
 
@@ -174,13 +214,25 @@ class SimEndpoint:
         """
         return {replica.name: replica for replica in self.replicas}[name]
 
-    def _add(self, form: Form) -> None:
-        replica = SimReplica(f"{self.spec.name}-{self._next_number}", form, self.spec, self._pool, self._timeline)
+    def replace(self, replica: SimReplica) -> SimReplica:
+        """A pod goes for good, and one of another name takes its place, cold, as soon as it has started."""
+        new = self._new_replica(replica.form, replica.role)
+        new.up = False
+        self.replicas[self.replicas.index(replica)] = new
+        replica.stop()
+        self.gone.add(replica.name)
+        self._timeline.after(self.spec.restart_seconds, new.start)
+        self.router_page = self._new_router_page()
+        return new
+
+    def _new_replica(self, form: Form, role: Role) -> SimReplica:
+        name = f"{self.spec.name}-{self._next_number}"
+        replica = SimReplica(name, form, self.spec, self._pool, self._timeline, role)
         self._next_number += 1
         if self.replicas:
             replica.sizes = self.replicas[0].sizes.copy()
         replica.key_mask = replica.cache.key_mask = self._key_mask
-        self.replicas.append(replica)
+        return replica
 
     # what is exported
 
@@ -197,16 +249,21 @@ class SimEndpoint:
                 replica.up,
                 replica.outstanding,
                 *replica.engine_page.lookups,
-                replica.gauges().kv_usage,
+                replica.gauges()[-1].kv_usage,
             )
             for replica in self.replicas
         ]
         return self.router_page.render(backends, self.pace(self._timeline.now))
 
+    @property
+    def unheard_evictions(self) -> int:
+        """Chunks that are gone, and still stand in the coordinator's directory."""
+        return 0 if self.heard_until is None else self._pool.evicted_chunks - self.heard_until
+
     def render_coordinator(self) -> str:
         chunk_bytes = self.spec.geometry.chunk_bytes
         in_l1 = sum(len(replica.cache.l1) for replica in self.replicas)
-        in_l2 = len(self._pool.chunks)
+        in_l2 = len(self._pool.chunks) + self.unheard_evictions
         return self.coordinator.render({"l1": (in_l1, in_l1 * chunk_bytes), "l2": (in_l2, in_l2 * chunk_bytes)})
 
 

@@ -42,7 +42,11 @@ class Fault(Protocol):
         ...
 
     def exported(self, text: str, address: Address, target: FaultTarget) -> str:
-        """The exposition of an address as it looks with the fault on."""
+        """The exposition of an address as it looks with the fault on.
+
+        Raises:
+            NoAnswerError: it has none.
+        """
         ...
 
 
@@ -70,6 +74,13 @@ class BaseFault:
 
 def is_engine(address: Address, target: FaultTarget) -> bool:
     """The address is the vLLM page of the replica that the target names."""
-    endpoint, replica, source = address
-    wanted = target.replica or f"{target.endpoint}-0"
-    return source == "vllm" and endpoint == target.endpoint and replica == wanted
+    return _is_of(address, target) and address[2] == "vllm"
+
+
+def is_cache(address: Address, target: FaultTarget) -> bool:
+    """The address is the LMCache page of the replica that the target names."""
+    return _is_of(address, target) and address[2] in ("lmcache", "lmcache-mp")
+
+
+def _is_of(address: Address, target: FaultTarget) -> bool:
+    return address[:2] == (target.endpoint, target.replica or f"{target.endpoint}-0")

@@ -9,7 +9,7 @@ from lab.sim.engine import CacheServer, SimReplica
 from lab.sim.exposition.curvine import FusePage, MasterPage, WorkerPage, overview_document, workers_document
 from lab.sim.fault import Address, Fault, FaultTarget
 from lab.sim.pool import Pool
-from lab.sim.spec import FleetSpec
+from lab.sim.spec import FleetSpec, Form
 from lab.sim.telemetry import cache_source
 from lab.sim.timeline import Timeline
 from lab.sim.workload import Workload
@@ -22,11 +22,12 @@ LOST_AFTER_SECONDS = 600.0
 
 
 class NoAnswerError(Exception):
-    """The process does not answer; `hangs`: it takes the connection and stays silent."""
+    """The process has no metrics to give; `hangs`: it takes the connection and stays silent."""
 
-    def __init__(self, reason: str, *, hangs: bool = False) -> None:
+    def __init__(self, reason: str, *, hangs: bool = False, status: int = 503) -> None:
         super().__init__(reason)
         self.hangs = hangs
+        self.status = status
 
 
 class Fleet:
@@ -47,6 +48,8 @@ class Fleet:
         self._master = MasterPage(began_at, len(spec.worker_bytes))
         self._workers = [WorkerPage(began_at) for _ in spec.worker_bytes]
         self._fuses: dict[str, FusePage] = {}
+        self.usual = {endpoint.name: BY_NAME[endpoint.workload] for endpoint in spec.endpoints}
+        """The traffic that an endpoint goes back to."""
         for endpoint in spec.endpoints:
             self.play_usual(endpoint.name)
 
@@ -57,8 +60,8 @@ class Fleet:
         self.endpoints[endpoint].play(workload, chosen, self.spec.rhythm)
 
     def play_usual(self, endpoint: str) -> None:
-        """The traffic that the endpoint was made for."""
-        self.play(endpoint, BY_NAME[self.endpoints[endpoint].spec.workload])
+        """The traffic that the endpoint was made for, or the trace that took its place."""
+        self.play(endpoint, self.usual[endpoint])
 
     def advance(self, seconds: float) -> None:
         """Let simulated seconds pass."""
@@ -99,9 +102,11 @@ class Fleet:
         found = []
         for name, endpoint in self.endpoints.items():
             for replica in endpoint.replicas:
-                found += [(name, replica.name, "vllm"), (name, replica.name, cache_source(replica.form))]
+                found.append((name, replica.name, "vllm"))
+                if replica.has_cache:
+                    found.append((name, replica.name, cache_source(replica.form)))
             found.append((name, FLEET, "router"))
-            if any(cache_source(replica.form) == "lmcache-mp" for replica in endpoint.replicas):
+            if any(replica.has_cache and replica.form is Form.MULTI_PROCESS for replica in endpoint.replicas):
                 found.append((name, FLEET, "lmcache-coordinator"))
         pool = self.spec.pool_name
         found += [(pool, FLEET, "curvine-master"), (pool, FLEET, "curvine-master-api")]
@@ -110,6 +115,7 @@ class Fleet:
             (pool, FLEET, f"curvine-fuse.{replica.name}")
             for endpoint in self.endpoints.values()
             for replica in endpoint.replicas
+            if replica.has_cache
         ]
         return found
 
@@ -130,16 +136,18 @@ class Fleet:
 
     def _endpoint_body(self, endpoint: str, name: str, source: str) -> str:
         found = self.endpoints[endpoint]
+        if name in found.gone:
+            raise NoAnswerError("the pod is gone")
         if name == FLEET:
             return {"router": found.render_router, "lmcache-coordinator": found.render_coordinator}[source]()
         replica = found.replica(name)
-        if source not in ("vllm", cache_source(replica.form)):
+        if source != "vllm" and not (replica.has_cache and source == cache_source(replica.form)):
             raise KeyError(source)
         if not replica.up:
             raise NoAnswerError("the replica is starting")
         if source == "vllm":
             return replica.render_engine()
-        if replica.cache_server is not CacheServer.OK:
+        if replica.cache_server in (CacheServer.FROZEN, CacheServer.GONE):
             frozen = replica.cache_server is CacheServer.FROZEN
             raise NoAnswerError(f"the cache server is {replica.cache_server}", hangs=frozen)
         return replica.render_cache()

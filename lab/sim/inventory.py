@@ -31,6 +31,7 @@ def sim_config(fleet: Fleet, url_of: Callable[[str, str, str], str]) -> dict[str
             "replicas": [
                 {
                     "name": replica.name,
+                    "role": str(replica.role),
                     "versions": replica.form.versions,
                     "targets": urls[name, replica.name],
                 }

@@ -22,6 +22,8 @@ class LatencyModel:
     l2_fixed_seconds: float = 0.2
     l2_seconds_per_token: float = 29e-6
     l2_write_seconds: float = 0.15
+    transfer_fixed_seconds: float = 0.01
+    transfer_seconds_per_token: float = 3e-6
     step_seconds: float = 0.008
 
     def load_seconds(self, lookup: Lookup) -> float:
@@ -32,6 +34,8 @@ class LatencyModel:
         from_l2 = lookup.l2 + lookup.unread
         if from_l2:
             seconds += self.l2_fixed_seconds + from_l2 * self.l2_seconds_per_token
+        if lookup.transferred:
+            seconds += self.transfer_fixed_seconds + lookup.transferred * self.transfer_seconds_per_token
         return seconds
 
     def prefill_seconds(self, lookup: Lookup) -> float:

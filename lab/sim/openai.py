@@ -18,6 +18,7 @@ from lab.sim.engine import SimReplica
 from lab.sim.fleet import Fleet
 from lab.sim.job import Job
 from lab.sim.workload import Request
+from lab.sim.workloads.tenants import salted
 from tierdeck.sizing.prompt import Prompt
 
 CHARACTERS_PER_TOKEN = 4
@@ -35,6 +36,7 @@ class Asked:
     stream: bool
     is_chat: bool
     session: str
+    salt: str = ""
 
 
 def read_request(document: Any, session: str, *, is_chat: bool) -> Asked:
@@ -57,7 +59,8 @@ def read_request(document: Any, session: str, *, is_chat: bool) -> Asked:
     asked = document.get("max_completion_tokens", document.get("max_tokens", 16))
     if not isinstance(asked, int) or not 1 <= asked <= _MOST_ANSWER_TOKENS:
         raise ValueError(f"max_tokens lies between 1 and {_MOST_ANSWER_TOKENS}")
-    return Asked(text, asked, bool(document.get("stream")), is_chat, session or str(document.get("user") or ""))
+    session = session or str(document.get("user") or "")
+    return Asked(text, asked, bool(document.get("stream")), is_chat, session, str(document.get("cache_salt") or ""))
 
 
 def _flat(content: object) -> str:
@@ -87,13 +90,16 @@ async def complete(
     """Answer one completion: through the router, or from the replica that the address names."""
     try:
         asked = read_request(await request.json(), request.headers.get(SESSION, ""), is_chat=is_chat)
+        if asked.salt not in endpoint.spec.salts:
+            raise ValueError(f"nobody here has the cache_salt {asked.salt!r}")  # noqa: TRY301 - as all faults of a body
     except ValueError as error:
         return _error(400, str(error))
     prompt = to_prompt(asked.text, endpoint.spec.geometry.block_tokens, asked.session)
     loop = asyncio.get_running_loop()
     first: asyncio.Future[None] = loop.create_future()
     end: asyncio.Future[bool] = loop.create_future()
-    job = Job(Request(fleet.timeline.now, prompt, asked.answer_tokens), fleet.timeline.now)
+    sent = Request(fleet.timeline.now, prompt, asked.answer_tokens, is_chat=is_chat)
+    job = Job(salted(sent, asked.salt), fleet.timeline.now)
     job.on_first_token = lambda job: None if first.done() else first.set_result(None)
 
     def ended(job: Job, *, done: bool) -> None:

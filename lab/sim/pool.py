@@ -41,11 +41,13 @@ class PoolSwitches:
     Attributes:
         readable: False: chunks are listed, and reading them fails.
         hung: no file operation comes back.
+        found: False: no lookup finds what is there.
         writes: "ok", "lost" (they end without anything written), or "full" (they fail with EIO).
     """
 
     readable: bool = True
     hung: bool = False
+    found: bool = True
     writes: str = "ok"
 
 
@@ -130,6 +132,14 @@ class Pool:
         """Take them away again."""
         for worker in self.workers:
             worker.foreign_bytes = 0
+
+    def remove(self, chunks: Sequence[int]) -> int:
+        """Delete chunks, as an eviction does; returns how many were there."""
+        here = [chunk for chunk in chunks if chunk in self.chunks]
+        self.chunks.discard(here)
+        for chunk in here:
+            self._evicted(chunk)
+        return len(here)
 
     def resize(self, size_bytes: int) -> None:
         """Give every worker an equal share of a new size; what no longer fits goes."""

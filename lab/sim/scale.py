@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lab.sim.layouts import layouts
 from lab.sim.rhythm import Rhythm
 from lab.sim.spec import EndpointSpec, FleetSpec, Form, RouterKind
 from tierdeck.routing import RoutingStrategy
@@ -106,4 +107,4 @@ def large(endpoints: int = 100, replicas: int = 10) -> FleetSpec:
     )
 
 
-SCALES: dict[str, Callable[[], FleetSpec]] = {"small": small, "article": article, "large": large}
+SCALES: dict[str, Callable[[], FleetSpec]] = {"small": small, "article": article, "large": large, "layouts": layouts}

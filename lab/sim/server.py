@@ -106,7 +106,7 @@ class Server:
         except NoAnswerError as error:
             if error.hangs:
                 await asyncio.sleep(_HANG_SECONDS)
-            return web.Response(status=503, text=f"{error}\n")
+            return web.Response(status=error.status, text=f"{error}\n")
         kind = content_type or (_CURVINE_TYPE if source.startswith("curvine") else CONTENT_TYPE)
         return web.Response(body=body.encode(), headers={"Content-Type": kind})
 
@@ -152,7 +152,7 @@ class Server:
     async def _reset(self, request: web.Request) -> web.Response:
         endpoint, replica = self._addressed(request)
         for each in [replica] if replica is not None else endpoint.replicas:
-            each.cache.l0.drop_idle()
+            each.drop_l0()
         return web.json_response({"success": True})
 
 

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from lab.sim.exposition.lmcache_embedded import LmcacheEmbeddedPage
 from lab.sim.exposition.lmcache_mp import LmcacheServerPage
-from lab.sim.exposition.vllm import ARTICLE, NEWEST, EngineFacts, VllmForm
+from lab.sim.exposition.vllm import EngineFacts
+from lab.sim.exposition.vllm_forms import FORMS, VllmForm
 from lab.sim.spec import Form
 from tierdeck.sizing.chunks import ChunkCache, Stored
 from tierdeck.sizing.replica import Lookup
@@ -15,7 +16,7 @@ from tierdeck.sizing.replica import Lookup
 class CacheTelemetry(Protocol):
     """Counts of one LMCache, in whichever form it exports them."""
 
-    def looked_up(self, lookup: Lookup, load_seconds: float) -> None: ...
+    def looked_up(self, lookup: Lookup, load_seconds: float, salt: str) -> None: ...
     def stored_in_l1(self, stored: Stored, passed_through: int) -> None: ...
     def submitted_to_l2(self, chunks: int) -> None: ...
     def completed_in_l2(self, chunks: int, submitted: int, seconds: float) -> None: ...
@@ -25,15 +26,15 @@ class CacheTelemetry(Protocol):
     def render(self, l1: ChunkCache) -> str: ...
 
 
-def cache_page(form: Form, facts: EngineFacts, instance: str) -> CacheTelemetry:
+def cache_page(form: Form, facts: EngineFacts, instance: str, salts: tuple[str, ...]) -> CacheTelemetry:
     """The cache's page of a form."""
     if form is Form.MULTI_PROCESS:
-        return LmcacheServerPage(facts.model, facts.geometry, instance)
+        return LmcacheServerPage(facts.model, facts.geometry, instance, salts)
     return LmcacheEmbeddedPage(facts.model, facts.geometry)
 
 
 def vllm_form(form: Form) -> VllmForm:
-    return NEWEST if form is Form.MULTI_PROCESS else ARTICLE
+    return FORMS[form.versions["vllm"]]
 
 
 def cache_source(form: Form) -> str:

@@ -20,6 +20,7 @@ class Truth:
     l1: int = 0
     l2: int = 0
     miss: int = 0
+    transferred: int = 0
     overlapped: int = 0
     requests: int = 0
     restarts: int = 0
@@ -30,6 +31,7 @@ class Truth:
         self.l1 += lookup.l1
         self.l2 += lookup.l2
         self.miss += lookup.miss
+        self.transferred += lookup.transferred
         self.overlapped += min(lookup.l0, lookup.found_l1 + lookup.found_l2)
         self.requests += 1
 

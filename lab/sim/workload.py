@@ -18,12 +18,22 @@ Pace = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request at a simulated moment; `answer_blocks` are the blocks that its answer completes."""
+    """One request at a simulated moment.
+
+    Attributes:
+        answer_blocks: the blocks that its answer completes.
+        salt: the tenant's cache salt; prompts of different salts share nothing.
+        is_chat: it comes by /v1/chat/completions.
+        prefilled: a prefill replica has its KV, and the one that gets it now takes it over.
+    """
 
     at: float
     prompt: Prompt
     answer_tokens: int
     answer_blocks: tuple[int, ...] = ()
+    salt: str = ""
+    is_chat: bool = True
+    prefilled: bool = False
 
 
 class Workload(Protocol):

@@ -181,3 +181,20 @@ def test_every_page_parses_and_ends_its_lines() -> None:
         if not target[2].endswith("-api"):
             assert text.endswith("\n"), target
             assert list(text_string_to_metric_families(text)), target
+
+
+def test_what_a_mount_reads_and_writes_adds_up_in_all_its_families() -> None:
+    samples = {
+        (sample.name, sample.labels.get("io_type") or sample.labels.get("opcode", "")): sample.value
+        for family in text_string_to_metric_families(simulated().body("curvine", "_fleet", "curvine-fuse.chat-0"))
+        for sample in family.samples
+        if "le" not in sample.labels and sample.labels.get("status", "success") == "success"
+    }
+    for kind, opcode in (("read", "Read"), ("write", "Write")):
+        requests = samples["curvine_fuse_io_requests_total", kind]
+        assert requests > 1000
+        assert samples["curvine_fuse_io_duration_us_count", kind] == requests
+        assert samples["curvine_fuse_request_duration_us_count", opcode] == requests
+        # a chunk of 256 tokens of 57,344 bytes is 112 requests of 128 KiB
+        assert samples["curvine_fuse_io_size_bytes_sum", kind] == samples["curvine_fuse_io_bytes_total", kind]
+        assert samples["curvine_fuse_io_bytes_total", kind] == requests * 131_072

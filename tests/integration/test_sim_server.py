@@ -100,7 +100,7 @@ async def test_says_who_it_is_and_refuses_what_it_can_not_read() -> None:
             assert answer.status == 404
 
 
-async def test_admin_changes_the_fleet_and_shows_the_truth() -> None:
+async def test_admin_changes_the_fleet_and_shows_the_truth(tmp_path: Path) -> None:
     async with served() as (server, address, session):
 
         async def post(path: str, **body: object) -> tuple[int, dict[str, object]]:
@@ -126,6 +126,16 @@ async def test_admin_changes_the_fleet_and_shows_the_truth() -> None:
         assert (status, state["faults"]["l2-unreadable"]["on"]) == (200, True)  # type: ignore[index]
         await post("faults", name="l2-unreadable", on=False)
         assert not server.fleet.faults
+        trace = tmp_path / "trace.jsonl"
+        trace.write_text('{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}\n')
+        status, state = await post("traffic", endpoint="chat", trace=str(trace), requests_per_second=0.5)
+        chat = state["endpoints"]["chat"]  # type: ignore[index]
+        assert (status, chat["workload"], chat["requests_per_second"]) == (200, "trace", 0.5)
+        assert (await post("traffic", endpoint="chat", requests_per_second=1e-6))[0] == 200
+        assert endpoint.workload == server.fleet.usual["chat"]
+        trace.write_text("{}\n")
+        status, answer = await post("traffic", endpoint="chat", trace=str(trace))
+        assert (status, "trace.jsonl:1: timestamp" in str(answer["error"])) == (400, True)
         for path, body in (
             ("strategy", {"endpoint": "chat", "strategy": "best"}),
             ("strategy", {"endpoint": "none", "strategy": "session"}),
@@ -135,6 +145,9 @@ async def test_admin_changes_the_fleet_and_shows_the_truth() -> None:
             ("faults", {"name": "none", "on": True}),
             ("faults", {"name": "fuse-hang", "on": True, "replica": "chat-77"}),
             ("traffic", {"endpoint": "chat", "workload": "none"}),
+            ("traffic", {"endpoint": "chat", "requests_per_second": True}),
+            ("traffic", {"endpoint": "chat", "workload": "rag", "trace": "/none.jsonl"}),
+            ("traffic", {"endpoint": "chat", "trace": "/none.jsonl"}),
         ):
             status, answer = await post(path, **body)
             assert (status, list(answer)) == (400, ["error"]), (path, body)

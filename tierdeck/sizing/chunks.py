@@ -8,7 +8,7 @@ Source: LMCache touches the keys of a request from the last to the first.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -45,6 +45,9 @@ class ChunkCache:
 
     def __contains__(self, chunk: int) -> bool:
         return chunk in self._sizes
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._sizes)
 
     def match(self, chunks: Sequence[int], start: int = 0) -> int:
         """How many chunks in a row are here, from index `start` on."""

@@ -16,12 +16,13 @@ from tierdeck.sizing.prompt import Geometry, Prompt
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One prompt's tokens: l0 + l1 + l2 + miss = tokens.
+    """One prompt's tokens: l0 + l1 + l2 + transferred + miss = tokens.
 
     Attributes:
         requested: whole chunks' tokens that LMCache was asked for; 0 without a cache.
         found_l1, found_l2: what LMCache found, in tokens, whoever served it then.
         unread: found in L2, and not readable after all; they are among the missed.
+        transferred: came from a prefill replica, which is no cache hit.
     """
 
     tokens: int
@@ -32,15 +33,16 @@ class Lookup:
     found_l1: int = 0
     found_l2: int = 0
     unread: int = 0
+    transferred: int = 0
 
     @property
     def external(self) -> int:
         """Tokens that vLLM loads instead of computing them."""
-        return self.l1 + self.l2
+        return self.l1 + self.l2 + self.transferred
 
     @property
     def miss(self) -> int:
-        return self.tokens - self.l0 - self.l1 - self.l2
+        return self.tokens - self.l0 - self.l1 - self.l2 - self.transferred
 
 
 class ReplicaCache:

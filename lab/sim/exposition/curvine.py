@@ -6,9 +6,10 @@ series with labels absent until their first event.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
-from lab.sim.exposition.page import Cell, Layout, Page
+from lab.sim.exposition.page import Cell, Layout, Observations, Page
 from lab.sim.exposition.shape import FamilyShape, Labels, Shape, recorded
 from lab.sim.mount import Mount
 from lab.sim.pool import Pool, Worker
@@ -16,6 +17,7 @@ from lab.sim.pool import Pool, Worker
 _US = 1_000_000
 _WRITE_US_PER_CHUNK = 4_300
 _READ_US_PER_CHUNK = 2_200
+_FLUSH_US = 480
 _HOST = "curvine-worker-{}.curvine-worker.curvine.svc.cluster.local"
 
 
@@ -44,6 +46,7 @@ class MasterPage:
         self._journal = [cell(name) for name in ("journal_applied", "journal_committed", "journal_ufs_applied")]
         self._writes = [self.page.histogram("operation_duration", operation=name) for name in _WRITE_OPERATIONS]
         self._reads = self.page.histogram("operation_duration", operation="OpenFile")
+        self._flushes = [cell("journal_flush_count"), cell("journal_flush_time")]
         self._rpc = [cell("rpc_request_total_count"), cell("rpc_request_time")]
         self._seen_writes = self._seen_reads = 0
 
@@ -67,6 +70,7 @@ class MasterPage:
         reads = sum(worker.blocks_read for worker in pool.workers)
         for cell in self._journal:
             cell.set(3 * writes + 7)
+        _set(self._flushes, 3 * writes, 3 * writes * _FLUSH_US)
         for operation in self._writes:
             operation.observe(620, max(0, writes - self._seen_writes))
         self._reads.observe(95, max(0, reads - self._seen_reads))
@@ -101,19 +105,83 @@ class WorkerPage:
         self._moved = [cell(name) for name in ("write_bytes", "write_count", "write_time_us")]
         self._read = [cell(name) for name in ("read_bytes", "read_count", "read_time_us")]
         self._blocks = [cell("write_blocks", type="remote"), cell("read_blocks", type="remote")]
+        self._layout_time = [
+            self.page.histogram("file_layout_operation_us", operation=name) for name in ("open", "finalize")
+        ]
+        self._seen_writes = 0
 
     def render(self, worker: Worker) -> str:
         if worker.started_at != self._started_at:
-            self._started_at = worker.started_at
+            self._started_at, self._seen_writes = worker.started_at, 0
             self.page.restart(worker.started_at)
         _set(self._space, worker.capacity_bytes, worker.available_bytes, worker.used_bytes, worker.blocks)
         calls = worker.blocks_written, worker.blocks_read
-        _set(self._moved, worker.written_bytes, 112 * calls[0], calls[0] * _WRITE_US_PER_CHUNK)
-        _set(self._read, worker.read_bytes, 112 * calls[1], calls[1] * _READ_US_PER_CHUNK)
+        _set(self._moved, worker.written_bytes, _IOS * calls[0], calls[0] * _WRITE_US_PER_CHUNK)
+        _set(self._read, worker.read_bytes, _IOS * calls[1], calls[1] * _READ_US_PER_CHUNK)
+        for histogram in self._layout_time:
+            histogram.observe(260, worker.blocks_written - self._seen_writes)
+        self._seen_writes = worker.blocks_written
         for cell, count in zip(self._blocks, calls, strict=True):
             if count:
                 cell.set(count)
         return self.page.render()
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A histogram of the client, what it observes, and how often for one file."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    value: float
+    times: int = 1
+    has_status: bool = True
+
+
+_IOS = 112
+"""Requests of 128 KiB that read or write one chunk of 14 MiB."""
+
+
+def _request(opcode: str, value: float, times: int = 1) -> _Timed:
+    return _Timed("curvine_fuse_request_duration_us", (("opcode", opcode),), value, times)
+
+
+def _io(kind: str, name: str, value: float, *, has_status: bool = False) -> _Timed:
+    return _Timed(f"curvine_fuse_io_{name}", (("io_type", kind),), value, _IOS, has_status)
+
+
+def _lifecycle(kind: str, value: float) -> _Timed:
+    return _Timed("curvine_fuse_stream_lifecycle_duration_us", (("io_type", kind),), value, has_status=False)
+
+
+_TIMED: dict[str, tuple[_Timed, ...]] = {
+    "lookup": (
+        _request("Lookup", 210),
+        _Timed("curvine_fuse_operation_duration_us", (("opcode", "Lookup"),), 180),
+        _Timed("client_metadata_operation_duration", (("operation", "GetStatus"),), 150, has_status=False),
+    ),
+    "read": (
+        _request("Open", 320),
+        _request("Read", 470, _IOS),
+        _request("Release", 60),
+        _io("read", "duration_us", 440, has_status=True),
+        _io("read", "dispatch_duration_us", 12),
+        _io("read", "size_bytes", 131_072),
+        _lifecycle("release", 40),
+    ),
+    "write": (
+        _request("Create", 900),
+        _request("Write", 190, _IOS),
+        _request("Rename2", 700),
+        _request("Flush", 1_900),
+        _io("write", "duration_us", 170, has_status=True),
+        _io("write", "dispatch_duration_us", 10),
+        _io("write", "size_bytes", 131_072),
+        _lifecycle("flush", 1_800),
+        _Timed("client_metadata_operation_duration", (("operation", "Rename"),), 620, has_status=False),
+    ),
+}
+"""What happens to a file of one chunk, in microseconds or bytes; of the size that the recorded pages show."""
 
 
 class FusePage:
@@ -138,9 +206,17 @@ class FusePage:
         self._in_flight = [cell("curvine_fuse_stream_io_inflight", io_type=kind) for kind in ("read", "write")]
         self._depth = cell("curvine_fuse_reply_queue_depth")
         self._progress = [cell("curvine_fuse_sender_last_progress_unixtime", sender=str(sender)) for sender in range(4)]
-        self._read_time = self.page.histogram("curvine_fuse_io_duration_us", io_type="read", status="success")
-        self._write_time = self.page.histogram("curvine_fuse_io_duration_us", io_type="write", status="success")
-        self._seen = [0, 0]
+        self._io = [
+            cell("curvine_fuse_io_requests_total", io_type=kind, path_type="curvine", status="success")
+            for kind in ("read", "write")
+        ]
+        self._answered = cell("curvine_fuse_response_bytes_total", opcode="Read", request_status="success")
+        self._timed = {what: [self._observed(each) for each in timings] for what, timings in _TIMED.items()}
+        self._seen = dict.fromkeys(_TIMED, 0)
+
+    def _observed(self, timing: _Timed) -> tuple[Observations, float, int]:
+        labels = dict(timing.labels, status="success") if timing.has_status else dict(timing.labels)
+        return self.page.histogram(timing.name, **labels), timing.value, timing.times
 
     def render(self, mount: Mount, now: float) -> str:
         _set(self._bytes, mount.read_bytes, mount.written_bytes)
@@ -149,14 +225,19 @@ class FusePage:
             (self._lookups, mount.looked_up),
             (self._misses, mount.not_there),
             (self._failed, mount.failed_writes + mount.failed_reads),
-            (self._writes, 112 * mount.written_chunks),
-            (self._reads, 112 * mount.read_chunks),
+            (self._writes, _IOS * mount.written_chunks),
+            (self._reads, _IOS * mount.read_chunks),
+            (self._io[0], _IOS * mount.read_chunks),
+            (self._io[1], _IOS * mount.written_chunks),
+            (self._answered, mount.read_bytes),
         ):
             if count:
                 cell.set(count)
-        self._read_time.observe(440, mount.read_chunks - self._seen[0])
-        self._write_time.observe(170, mount.written_chunks - self._seen[1])
-        self._seen = [mount.read_chunks, mount.written_chunks]
+        done = {"lookup": mount.looked_up, "read": mount.read_chunks, "write": mount.written_chunks}
+        for what, count in done.items():
+            for histogram, value, each in self._timed[what]:
+                histogram.observe(value, each * (count - self._seen[what]))
+        self._seen = done
         _set(self._active, min(1, mount.stuck), mount.stuck)
         _set(self._in_flight, mount.stuck, 0)
         self._depth.set(mount.stuck)

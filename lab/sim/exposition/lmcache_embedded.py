@@ -45,7 +45,7 @@ class LmcacheEmbeddedPage:
         self._remote_put_time = observations("lmcache:remote_time_to_put")
         self._in_flight = 0
 
-    def looked_up(self, lookup: Lookup, load_seconds: float) -> None:
+    def looked_up(self, lookup: Lookup, load_seconds: float, salt: str) -> None:
         """A prompt was looked up, and what vLLM did not have was retrieved."""
         found = lookup.found_l1 + lookup.found_l2
         self._lookups.add(1)

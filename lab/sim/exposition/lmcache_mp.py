@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from lab.sim.exposition.page import INSTANCE, Layout, Page
+from lab.sim.exposition.page import INSTANCE, Cell, Layout, Page
 from lab.sim.exposition.shape import FamilyShape, Labels, recorded
 from tierdeck.sizing.chunks import ChunkCache, Stored
 from tierdeck.sizing.prompt import Geometry
@@ -19,20 +19,36 @@ def _late(family: FamilyShape, labels: Labels) -> bool:
     return counted and family.name not in _OBSERVED
 
 
+class _Lookups:
+    """What one tenant asked for, and what was found."""
+
+    def __init__(self, page: Page, salt: str) -> None:
+        def cell(name: str) -> Cell:
+            return page.cell(f"lmcache_mp_{name}_total", cache_salt=salt)
+
+        self._requested, self._requests = cell("lookup_requested_tokens"), cell("lookups_requests")
+        self._found = cell("lookup_hit_tokens")
+        self._found_l1, self._found_l2 = cell("lookup_hit_l1_tokens"), cell("lookup_hit_l2_tokens")
+        self._keys_l1, self._keys_l2 = cell("lookup_hit_l1_keys"), cell("lookup_hit_l2_keys")
+
+    def count(self, lookup: Lookup, chunk_tokens: int) -> None:
+        self._requested.add(lookup.requested)
+        self._requests.add(1)
+        self._found.add(lookup.found_l1 + lookup.found_l2)
+        self._found_l1.add(lookup.found_l1)
+        self._found_l2.add(lookup.found_l2)
+        self._keys_l1.add(lookup.found_l1 // chunk_tokens)
+        self._keys_l2.add(lookup.found_l2 // chunk_tokens)
+
+
 class LmcacheServerPage:
     """What one server found, stored and loaded."""
 
-    def __init__(self, model: str, geometry: Geometry, instance: str) -> None:
+    def __init__(self, model: str, geometry: Geometry, instance: str, salts: tuple[str, ...] = ("",)) -> None:
         self._geometry = geometry
-        self.page = page = Page(_layout(model), instance)
+        self.page = page = Page(_layout(model, salts), instance)
         cell, histogram = page.cell, page.histogram
-        self._requested = cell("lmcache_mp_lookup_requested_tokens_total")
-        self._lookups = cell("lmcache_mp_lookups_requests_total")
-        self._found = cell("lmcache_mp_lookup_hit_tokens_total")
-        self._found_l1 = cell("lmcache_mp_lookup_hit_l1_tokens_total")
-        self._found_l2 = cell("lmcache_mp_lookup_hit_l2_tokens_total")
-        self._keys_l1 = cell("lmcache_mp_lookup_hit_l1_keys_total")
-        self._keys_l2 = cell("lmcache_mp_lookup_hit_l2_keys_total")
+        self._lookups = {salt: _Lookups(page, salt) for salt in salts}
         self._l1_written = cell("lmcache_mp_l1_write_chunks_total")
         self._l1_read = cell("lmcache_mp_l1_read_chunks_total")
         self._l1_evicted = cell("lmcache_mp_l1_evicted_chunks_total")
@@ -57,17 +73,11 @@ class LmcacheServerPage:
         self._load_speed = histogram("lmcache_mp_l2_load_throughput_GB_per_second")
         self._written_bytes = 0
 
-    def looked_up(self, lookup: Lookup, load_seconds: float) -> None:
-        """A prompt was looked up, and what was found in L2 was read, or could not be."""
+    def looked_up(self, lookup: Lookup, load_seconds: float, salt: str) -> None:
+        """A tenant's prompt was looked up, and what was found in L2 was read, or could not be."""
         chunk = self._geometry.chunk_tokens
         in_l1, in_l2, asked = lookup.found_l1 // chunk, lookup.found_l2 // chunk, lookup.requested // chunk
-        self._requested.add(lookup.requested)
-        self._lookups.add(1)
-        self._found.add(lookup.found_l1 + lookup.found_l2)
-        self._found_l1.add(lookup.found_l1)
-        self._found_l2.add(lookup.found_l2)
-        self._keys_l1.add(in_l1)
-        self._keys_l2.add(in_l2)
+        self._lookups[salt].count(lookup, chunk)
         if in_l1:
             self._l1_read.add(in_l1)
         if asked > in_l1:
@@ -127,9 +137,9 @@ class LmcacheServerPage:
 
 
 @cache
-def _layout(model: str) -> Layout:
+def _layout(model: str, salts: tuple[str, ...]) -> Layout:
     labels = {"model_name": f"/models/{model}", "service_instance_id": INSTANCE, "l2_name": "fs"}
-    return Layout(recorded("lmcache-mp").relabelled(labels), late=_late)
+    return Layout(recorded("lmcache-mp").repeated("cache_salt", salts).relabelled(labels), late=_late)
 
 
 class CoordinatorPage:

@@ -139,9 +139,9 @@ def _relabelled(sample: Sample, values: Relabel) -> Sample:
 def _repeated(family: FamilyShape, label: str, values: tuple[str, ...]) -> FamilyShape:
     if not any(name == label for sample in family.samples for name, _ in sample.labels):
         return family
-    seen: dict[Sample, None] = {}
+    by_series: dict[tuple[str, Labels], Sample] = {}
     for value in values:
         for sample in family.samples:
-            seen[replace(_relabelled(sample, {label: value}), recorded="0")] = None
-    by_series = {(sample.name, sample.labels): sample for sample in seen}
+            copy = _relabelled(sample, {label: value})
+            by_series.setdefault((copy.name, copy.labels), copy)
     return replace(family, samples=tuple(by_series.values()))

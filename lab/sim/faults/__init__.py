@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 from lab.sim.fault import Fault
-from lab.sim.faults.counting import CounterNotWired, DoubleCounted, MetricRename, NoEngineMetrics
-from lab.sim.faults.keys import DifferingHashSeed, SharedKeySpace
-from lab.sim.faults.pool import FullPool, FuseError, FuseHang, MasterStall, SilentWrites, UnreadableL2, WorkerLoss
-from lab.sim.faults.processes import CacheServerFrozen, CacheServerGone, L0Wiped, ReplicaRestart, SlowScrape
-from lab.sim.faults.traffic import EvictionStorm, StrategyNotEffective, WorkloadShift
+from lab.sim.faults import counting, keys, names, pool, processes, traffic
 
 FAULTS: tuple[Fault, ...] = (
-    ReplicaRestart(),
-    WorkerLoss(),
-    UnreadableL2(),
-    FuseHang(),
-    FullPool(),
-    SilentWrites(),
-    CacheServerFrozen(),
-    CacheServerGone(),
-    SlowScrape(),
-    DifferingHashSeed(),
-    SharedKeySpace(),
-    StrategyNotEffective(),
-    WorkloadShift(),
-    EvictionStorm(),
-    MetricRename(),
-    DoubleCounted(),
-    CounterNotWired(),
-    NoEngineMetrics(),
-    L0Wiped(),
-    MasterStall(),
-    FuseError(),
+    processes.ReplicaRestart(),
+    processes.NodeReplaced(),
+    processes.EvictionCrash(),
+    processes.Preemptions(),
+    processes.CacheServerFrozen(),
+    processes.CacheServerGone(),
+    processes.EmbeddedNeverStarted(),
+    processes.CacheMetricsPushed(),
+    processes.SlowScrape(),
+    processes.L0Wiped(),
+    processes.RouterDown(),
+    pool.WorkerLoss(),
+    pool.UnreadableL2(),
+    pool.WriteOnlyL2(),
+    pool.FuseHang(),
+    pool.FullPool(),
+    pool.SilentWrites(),
+    pool.CoordinatorDrift(),
+    pool.QuotaConflict(),
+    pool.MasterStall(),
+    pool.FuseError(),
+    keys.DifferingHashSeed(),
+    keys.SharedKeySpace(),
+    traffic.StrategyNotEffective(),
+    traffic.ChatNotRouted(),
+    traffic.WorkloadShift(),
+    traffic.EvictionStorm(),
+    names.MetricRename(),
+    names.NamesRespelled(),
+    names.BothNames(),
+    counting.DoubleCounted(),
+    counting.ExternalCountedTwice(),
+    counting.CounterNotWired(),
+    counting.HitsNotUpdated(),
+    counting.HitsWithoutLookups(),
+    counting.RetrievalNotCounted(),
+    counting.TtftUndercounted(),
+    counting.TtftOffScale(),
+    counting.NoEngineMetrics(),
 )
 
 BY_NAME = {fault.name: fault for fault in FAULTS}

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from lab.sim.fault import Address, BaseFault, FaultTarget, is_engine
+import re
+
+from lab.sim.fault import Address, BaseFault, FaultTarget, is_cache, is_engine
+from lab.sim.faults.processes import embedded
 from lab.sim.fleet import Fleet
-
-_OLD_NAMES = {
-    "vllm:prefix_cache_": "vllm:gpu_prefix_cache_",
-    "vllm:kv_cache_usage_perc": "vllm:gpu_cache_usage_perc",
-}
-
-
-class MetricRename(BaseFault):
-    """The engine exports the names of older versions."""
-
-    name = "metric-rename"
-    seen = (
-        "note `renamed`: prefix cache and KV usage are read under their former names; boards by the new ones are empty"
-    )
-
-    def exported(self, text: str, address: Address, target: FaultTarget) -> str:
-        if is_engine(address, target):
-            for new, old in _OLD_NAMES.items():
-                text = text.replace(new, old)
-        return text
 
 
 class DoubleCounted(BaseFault):
@@ -39,6 +22,22 @@ class DoubleCounted(BaseFault):
         fleet.replica(target).miscounts.doubles_external_queries = False
 
 
+class ExternalCountedTwice(BaseFault):
+    """Each request counts twice with its connector, as with asynchronous loads of some versions."""
+
+    name = "external-counted-twice"
+    seen = (
+        "note `external_mismatch`: external queries and hits exceed what L0 left over; L1, L2 and miss are withheld "
+        "as long as the hits do"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).miscounts.counts_external_twice = True
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).miscounts.counts_external_twice = False
+
+
 class CounterNotWired(BaseFault):
     """Lookups happen, and are not counted."""
 
@@ -50,6 +49,86 @@ class CounterNotWired(BaseFault):
 
     def off(self, fleet: Fleet, target: FaultTarget) -> None:
         fleet.replica(target).miscounts.ignores_lookups = False
+
+
+class HitsNotUpdated(BaseFault):
+    """L0 serves, lookups are counted, and hits are not."""
+
+    name = "hits-not-updated"
+    seen = (
+        "L0 falls to 0 and what it serves counts as miss, on one replica, with a TTFT as before; LMCache found those "
+        'tokens (note `found_not_loaded`), and `prompt_tokens_cached_by_source{source="device"}` goes on'
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).miscounts.ignores_hits = True
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).miscounts.ignores_hits = False
+
+
+class HitsWithoutLookups(BaseFault):
+    """A build of the engine that lacks the counter of lookups; to bring it in, the pod restarts."""
+
+    name = "hits-without-lookups"
+    seen = (
+        "after a restart hits have no denominator: tokens that L0 served are counted, prompt tokens are not "
+        "exported, and no ratio is shown"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).restart()
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).restart()
+
+    def exported(self, text: str, address: Address, target: FaultTarget) -> str:
+        return _LOOKUPS.sub("", text) if is_engine(address, target) else text
+
+
+class RetrievalNotCounted(BaseFault):
+    """LMCache inside vLLM counts what its lookups find, and nothing of what is retrieved."""
+
+    name = "retrieval-not-counted"
+    seen = (
+        "`lmcache:num_hit_tokens` and `num_vllm_hit_tokens` stay 0 while lookups hit: the tiers stay as they were, "
+        "since L0 and external hits are vLLM's; boards by those counters show 0 %"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        embedded(fleet, target)
+
+    def exported(self, text: str, address: Address, target: FaultTarget) -> str:
+        return _RETRIEVED.sub(r"\1 0.0", text) if is_cache(address, target) else text
+
+
+class TtftUndercounted(BaseFault):
+    """Every second first token is not observed, as under very high concurrency."""
+
+    name = "ttft-undercounted"
+    seen = "TTFT counts half as many answers as requests ended, and its quantiles are of those alone"
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).miscounts.ignores_half_of_ttft = True
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).miscounts.ignores_half_of_ttft = False
+
+
+class TtftOffScale(BaseFault):
+    """Requests wait half a minute before an engine sees them, and the last bucket ends at 10 s."""
+
+    name = "ttft-off-scale"
+    seen = "TTFT quantiles read `at least 10 s`: all of it lies in the last bucket, which has no upper bound"
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).held_seconds += _HELD_SECONDS
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.replica(target).held_seconds -= _HELD_SECONDS
+
+    def exported(self, text: str, address: Address, target: FaultTarget) -> str:
+        return _LARGE_BUCKETS.sub("", text) if is_engine(address, target) else text
 
 
 class NoEngineMetrics(BaseFault):
@@ -66,3 +145,9 @@ class NoEngineMetrics(BaseFault):
 
 
 _OWN = ("python_", "process_")
+_HELD_SECONDS = 30.0
+_LOOKUPS = re.compile(r"^(# \w+ )?vllm:prefix_cache_queries_.*\n", re.MULTILINE)
+_RETRIEVED = re.compile(r"^(lmcache:num_(?:hit|vllm_hit)_tokens_total\{.*\}) .*$", re.MULTILINE)
+_LARGE_BUCKETS = re.compile(
+    r'^vllm:time_to_first_token_seconds_bucket\{.*le="(?:20|40|80|\d{3,})\.0".*\n', re.MULTILINE
+)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from lab.sim.fault import Address, BaseFault, FaultTarget
 from lab.sim.fleet import Fleet
+from lab.sim.workloads.tenants import salt_key, salt_of
+
+_DRIFT_SHARE = 0.2
+_SWEEP_SECONDS = 5.0
+"""Source: the coordinator's period, seen live with LMCache 0.5.6."""
 
 
 class WorkerLoss(BaseFault):
@@ -91,6 +96,67 @@ class SilentWrites(BaseFault):
 
     def off(self, fleet: Fleet, target: FaultTarget) -> None:
         fleet.pool.switches.writes = "ok"
+
+
+class WriteOnlyL2(BaseFault):
+    """Chunks are written, and no lookup ever finds one."""
+
+    name = "l2-write-only"
+    seen = (
+        "stores to L2 go on and complete, and L2 finds nothing while it is asked: its share is 0, what L1 lost is "
+        "computed again and stored again, and nothing is in error"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.pool.switches.found = False
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.pool.switches.found = True
+
+
+class CoordinatorDrift(BaseFault):
+    """LMCache's coordinator misses the events of an eviction, and goes on from there."""
+
+    name = "coordinator-drift"
+    seen = (
+        "the coordinator's directory counts more bytes in L2 than the pool has in use, and the gap grows with each "
+        "eviction until the coordinator restarts; tiers are right, since nothing is taken from it"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        for endpoint in fleet.endpoints.values():
+            endpoint.heard_until = fleet.pool.evicted_chunks
+        fleet.pool.chunks.evict(round(len(fleet.pool.chunks) * _DRIFT_SHARE))
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        for endpoint in fleet.endpoints.values():
+            endpoint.heard_until = None
+
+
+class QuotaConflict(BaseFault):
+    """Coordinator and cache servers both enforce a quota of one tenant, and delete what belongs to it."""
+
+    name = "quota-conflict"
+    seen = (
+        "one tenant's lookups find next to nothing in L1 and L2 while others' do, and evictions go on though there "
+        "is room; without tenants it is all requests that carry no salt"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        endpoint = fleet.endpoints[target.endpoint]
+        key = salt_key(endpoint.spec.salts[-1])
+
+        def sweep() -> None:
+            if self.name not in fleet.faults:
+                return
+            for number, replica in enumerate(endpoint.replicas):
+                replica.cache.l1.discard([chunk for chunk in replica.cache.l1 if salt_of(chunk) == key])
+                if number == 0:
+                    gone = fleet.pool.remove([chunk for chunk in fleet.pool.chunks if salt_of(chunk) == key])
+                    replica.cache_page.evicted_from_l2(gone)
+            fleet.timeline.after(_SWEEP_SECONDS, sweep)
+
+        fleet.timeline.after(0.0, sweep)
 
 
 class MasterStall(BaseFault):

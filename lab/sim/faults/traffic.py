@@ -26,6 +26,22 @@ class StrategyNotEffective(BaseFault):
         fleet.endpoints[target.endpoint].stick(on=False)
 
 
+class ChatNotRouted(BaseFault):
+    """kvaware reads the prompt of completions only: of a chat it knows nothing, and takes the least busy replica."""
+
+    name = "chat-not-routed"
+    seen = (
+        "under `kvaware`, configured and shown by the router, chats are spread evenly: L0's share is that of "
+        "roundrobin and a repeated chat comes to another replica, while a repeated completion comes back"
+    )
+
+    def on(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.endpoints[target.endpoint].reads_chats = False
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        fleet.endpoints[target.endpoint].reads_chats = True
+
+
 class WorkloadShift(BaseFault):
     """The users change: long prompts that nobody repeats."""
 

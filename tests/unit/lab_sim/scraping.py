@@ -22,7 +22,7 @@ from tierdeck.split import TierSplit, split
 
 BEGAN_AT = 1_800_000_000.0
 COARSE = Geometry(block_tokens=128, chunk_tokens=256, kv_bytes_per_token=57_344)
-MP, EMBEDDED = Form.MULTI_PROCESS, Form.EMBEDDED
+MP, EMBEDDED, OLDER = Form.MULTI_PROCESS, Form.EMBEDDED, Form.OLDER
 ENDPOINT = EndpointSpec(
     name="chat",
     model="m",
@@ -70,6 +70,16 @@ class Scraper:
                 at = self.fleet.timeline.wall()
                 answers = {target.name: self._scrape(target, at) for target in watched.replica.targets}
                 watched.rounds.append(watched.accountant.feed(at, answers))
+        self._round_of_the_gone()
+
+    def _round_of_the_gone(self) -> None:
+        """Pods that are no more are still in the configuration."""
+        here = {replica.name for endpoint in self.fleet.endpoints.values() for replica in endpoint.replicas}
+        at = self.fleet.timeline.wall()
+        for name in self._watched.keys() - here:
+            watched = self._watched[name]
+            answers = {target.name: self._scrape(target, at) for target in watched.replica.targets}
+            watched.rounds.append(watched.accountant.feed(at, answers))
 
     def account(self, name: str) -> ReplicaAccount:
         return replica_account(name, self._watched[name].rounds)
@@ -79,6 +89,9 @@ class Scraper:
 
     def last(self, name: str) -> Round:
         return self._watched[name].rounds[-1]
+
+    def rounds(self, name: str) -> list[Round]:
+        return self._watched[name].rounds
 
     def forget(self) -> None:
         """Windows begin at the last round."""
@@ -94,8 +107,9 @@ class Scraper:
 
     def _watch(self, endpoint: str, simulated: SimReplica) -> _Watched:
         key = ReplicaKey("c", endpoint, simulated.name)
-        targets = tuple(Target(key, source, source) for source in ("vllm", cache_source(simulated.form)))
-        replica = Replica(key, targets, versions=tuple(sorted(simulated.form.versions.items())))
+        sources = ("vllm", cache_source(simulated.form)) if simulated.has_cache else ("vllm",)
+        targets = tuple(Target(key, source, source) for source in sources)
+        replica = Replica(key, targets, simulated.role, tuple(sorted(simulated.form.versions.items())))
         watched = _Watched(replica, ReplicaAccountant(replica, watched_since=BEGAN_AT - 1), [])
         self._watched[simulated.name] = watched
         return watched

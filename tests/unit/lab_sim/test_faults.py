@@ -1,4 +1,4 @@
-"""The registry of faults against the page that lists them."""
+"""The registry of faults against the page that lists them, and the tests that hold what is seen of each."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 from lab.sim.faults import BY_NAME, FAULTS
+from tests.integration import test_sim_faults, test_sim_faults_counting, test_sim_faults_pool, test_sim_faults_traffic
 
 PAGE = Path(__file__).parents[3] / "docs" / "lab.md"
+CHECKED = (test_sim_faults, test_sim_faults_pool, test_sim_faults_traffic, test_sim_faults_counting)
 
 
 def test_the_page_lists_every_fault_with_what_one_sees() -> None:
@@ -20,3 +22,7 @@ def test_the_page_lists_every_fault_with_what_one_sees() -> None:
 def test_names_are_distinct_and_every_fault_says_what_one_sees() -> None:
     assert len(BY_NAME) == len(FAULTS)
     assert all(fault.seen and not fault.seen.endswith(".") for fault in FAULTS)
+
+
+def test_what_one_sees_of_every_fault_is_held_by_a_test() -> None:
+    assert sorted(name for module in CHECKED for name in module.CHECKS) == sorted(BY_NAME)

@@ -81,7 +81,7 @@ def test_requests_queue_for_the_prefill_and_decode_side_by_side() -> None:
     replica = simulated.endpoints["chat"].replicas[0]
     jobs = [submit(simulated, replica, 1000, first) for first in (100, 200)]
     simulated.advance(0.4)
-    assert (replica.gauges().running, replica.gauges().waiting) == (2, 0)
+    assert (replica.gauges()[0].running, replica.gauges()[0].waiting) == (2, 0)
     simulated.advance(0.4)
     assert jobs[0].first_token == pytest.approx(0.318)
     assert jobs[1].started == pytest.approx(0.318)
@@ -97,7 +97,7 @@ def test_a_prompt_that_can_never_fit_ends_at_once_and_others_wait_for_room() -> 
     submit(simulated, replica, 1000, 200)
     submit(simulated, replica, 1000, 300)
     simulated.advance(0.4)
-    assert (replica.gauges().running, replica.gauges().waiting) == (1, 1)
+    assert (replica.gauges()[0].running, replica.gauges()[0].waiting) == (1, 1)
     simulated.advance(1.0)
     assert replica.outstanding == 0
     assert replica.truth.requests == 2

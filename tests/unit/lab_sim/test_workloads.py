@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from lab.sim.fault import FaultTarget
+from lab.sim.faults import BY_NAME as BY_FAULT
 from lab.sim.rhythm import Rhythm
+from lab.sim.traces import play_traces
 from lab.sim.workload import Request, Text, Workload, ask
 from lab.sim.workloads import BY_NAME, WORKLOADS
-from lab.sim.workloads.mooncake import Mooncake, read_trace
+from lab.sim.workloads.mooncake import Line, Mooncake, read_trace
+from tests.unit.lab_sim.scraping import fleet
 from tierdeck.errors import UsageError
 
 BLOCK = 64
@@ -113,17 +117,65 @@ def test_a_trace_is_played_at_the_wanted_pace_with_its_blocks_cut(tmp_path: Path
     assert (first.at, second.at) == (100.0, 101.0)
 
 
+def test_a_trace_of_one_moment_is_played_in_even_gaps(tmp_path: Path) -> None:
+    workload = Mooncake(read_trace(write(tmp_path / "trace.jsonl", [GOOD, GOOD])))
+    assert [request.at for request in islice(workload.requests(0, lambda at: 2.0, 100.0, 256), 3)] == [100, 100.5, 101]
+
+
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("line", "told"),
     [
-        ([GOOD, "{"], "trace.jsonl:2: "),
-        ([{"timestamp": 0}], "trace.jsonl:1: "),
-        ([{**GOOD, "hash_ids": [1]}], "don't fit"),
-        ([], "holds no request"),
+        ("{", "trace.jsonl:3: no JSON: Expecting property name"),
+        ("[" * 100_000, "trace.jsonl:3: no JSON that can be used"),
+        ([], "trace.jsonl:3: it is no JSON object"),
+        ({**GOOD, "timestamp": float("nan")}, "trace.jsonl:3: timestamp must be a number of milliseconds"),
+        ({**GOOD, "timestamp": "0"}, "trace.jsonl:3: timestamp must be a number of milliseconds"),
+        ({"timestamp": 0}, "trace.jsonl:3: input_length must be a whole number above 0"),
+        ({**GOOD, "input_length": 1000.5}, "trace.jsonl:3: input_length must be a whole number above 0"),
+        ({**GOOD, "output_length": -1}, "trace.jsonl:3: output_length must be a whole number"),
+        ({**GOOD, "hash_ids": [1, -1]}, "trace.jsonl:3: hash_ids must be a list of whole numbers"),
+        ({**GOOD, "hash_ids": [1]}, "trace.jsonl:3: 1 hash_ids are too few for 1000 tokens"),
     ],
 )
-def test_a_broken_trace_is_refused_with_its_line(tmp_path: Path, lines: list[object], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        read_trace(write(tmp_path / "trace.jsonl", lines))
+def test_a_broken_line_is_refused_with_its_number(tmp_path: Path, line: object, told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_trace(write(tmp_path / "trace.jsonl", [GOOD, "", line]))
+    assert told in str(refused.value)
+    assert "\n" not in refused.value.line()
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no request"):
+        read_trace(write(tmp_path / "empty.jsonl", []))
     with pytest.raises(UsageError, match="can't be read"):
         read_trace(tmp_path / "none.jsonl")
+    whole = write(tmp_path / "cut.jsonl.gz", [GOOD] * 50).read_bytes()
+    for broken in (whole[:-12], b"no gzip", whole[:20] + bytes(30) + whole[50:]):
+        (tmp_path / "cut.jsonl.gz").write_bytes(broken)
+        with pytest.raises(UsageError, match="can't be read"):
+            read_trace(tmp_path / "cut.jsonl.gz")
+
+
+def test_a_trace_whose_blocks_can_not_be_cut_to_the_engine_s_is_refused() -> None:
+    with pytest.raises(UsageError, match="can't be cut into 48"):
+        Mooncake((Line(0.0, 100, 1, (1,)),)).requests(0, lambda at: 1.0, 0.0, 48)
+
+
+def test_a_trace_takes_the_place_of_an_endpoint_s_traffic_with_as_many_tokens(tmp_path: Path) -> None:
+    path = write(tmp_path / "a=b.jsonl", [GOOD, NEXT])
+    simulated = fleet(requests_per_second=2.0)
+    endpoint = simulated.endpoints["chat"]
+    play_traces(simulated, [f"chat={path}"])
+    assert endpoint.workload == simulated.usual["chat"]
+    # prompts of 1,000 and 700 tokens are shorter than chats: more of them
+    pace = endpoint.requests_per_second
+    assert pace > 2.0
+    play_traces(simulated, [str(path)])  # at the first endpoint again: as many tokens as the trace had before
+    assert endpoint.requests_per_second == pytest.approx(pace)
+    simulated.advance(60.0)
+    lengths = {replica.truth.prompt_tokens / replica.truth.requests for replica in endpoint.replicas}
+    assert all(700 <= length <= 1000 for length in lengths)
+    shift = BY_FAULT["workload-shift"]
+    for on in (True, False):
+        simulated.switch(shift, FaultTarget("chat"), on=on)
+    assert endpoint.workload == simulated.usual["chat"]
