@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -33,8 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             asyncio.run(command.run(options))
             return 0
         if options.command == "history":
-            command.print_history(options)
-            return 0
+            return _history(options)
         if options.command == "real":
             real.run(options)
             return 0
@@ -46,6 +46,16 @@ def main(arguments: list[str] | None = None) -> int:
     except TierdeckError as error:
         sys.stderr.write(f"{error.line()}\n")
         return error.exit_code
+    return 0
+
+
+def _history(options: argparse.Namespace) -> int:
+    """Print until done, or until nobody reads any more."""
+    try:
+        command.print_history(options)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter tries once more as it ends
+        return 1
     return 0
 
 

@@ -145,7 +145,7 @@ def test_a_child_that_dies_is_started_again(tmp_path: Path) -> None:
         before = tokens(deck.ask("status")).get("chat", 0)
         return lambda: tokens(deck.ask("status")).get("chat", 0) > before
 
-    with up(tmp_path) as (deck, process):
+    with up(tmp_path, "--history", "0") as (deck, process):
         wait_until(beats(deck), "tokens", deck.log)
         (collectors,) = [pid for pid in children(process) if "collectors" in Path(f"/proc/{pid}/cmdline").read_text()]
         os.kill(collectors, signal.SIGKILL)
