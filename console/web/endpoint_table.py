@@ -13,11 +13,16 @@ from urllib.parse import urlencode
 from console.fleet_page import EndpointRow
 from console.web.palette import Palette
 from console.web.sparks import mini_bar, spark
+from tierdeck.computation import computation
 
 _MOST_HEIGHT = 620
 """Pixels; a longer table scrolls within itself, under its head."""
 _CELL = "padding:3px 10px;vertical-align:middle;white-space:nowrap"
 _CUT = "max-width:210px;overflow:hidden;text-overflow:ellipsis"
+
+
+_HOW = {"state": "state", "hit ratio": "hit_ratio.by_token", "TTFT": "ttft_seconds"}
+"""Whose computation the head of a column tells."""
 
 
 def endpoint_table(rows: Sequence[EndpointRow], palette: Palette, window: str) -> str:
@@ -40,7 +45,9 @@ def endpoint_table(rows: Sequence[EndpointRow], palette: Palette, window: str) -
 def _head(text: str, palette: Palette) -> str:
     sticky = f"position:sticky;top:0;background:{palette.raised};color:{palette.muted}"
     style = f"{_CELL};padding:9px 10px;{sticky};text-align:left;font-weight:400"
-    return f"<th scope='col' style='{style}'>{escape(text)}</th>"
+    key = next((key for name, key in _HOW.items() if text.startswith(name)), "")
+    told = f" title='{escape(computation(key).sentence)}'" if key else ""
+    return f"<th scope='col' style='{style}'{told}>{escape(text)}</th>"
 
 
 def _cells(row: EndpointRow, palette: Palette, window: str, *, several: bool) -> Iterator[str]:

@@ -15,6 +15,7 @@ from console.web.escape import escaped
 from console.web.figures.chart import CONFIG
 from console.web.figures.tier_bar import describe, tier_bar
 from console.web.palette import Palette
+from tierdeck.computation import every_figure
 
 _NOTES_HEIGHT = 420
 _MANY_NOTES = 8
@@ -69,3 +70,11 @@ def draw_notes(notes: Sequence[NoteLine]) -> None:
     ]
     with box, st.container(height=_NOTES_HEIGHT if len(notes) > _MANY_NOTES else "content", border=False):
         st.table(pd.DataFrame(lines), border="horizontal", hide_index=True)
+
+
+def draw_how() -> None:
+    """How every figure is computed, folded; it is the same text that `explain` prints."""
+    question = "How is each number computed, and from which readings?"
+    how = st.expander(question, key="how", on_change="rerun", bind="query-params")
+    if how.open:
+        how.markdown(every_figure())

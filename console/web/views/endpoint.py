@@ -18,13 +18,11 @@ from console.web.figures.tier_area import tier_area
 from console.web.figures.ttft import ttft_lines
 from console.web.header import header
 from console.web.live import live, tell
-from console.web.parts import chart, draw_bar, draw_notes, draw_numbers
-from console.web.tables import percent_column, table
+from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers
+from console.web.replica_table import draw_replicas
 from console.web.tenants import draw_tenants
-from tierdeck.computation import computation, every_figure
+from tierdeck.computation import computation
 from tierdeck.errors import TierdeckError
-
-_COLUMNS = st.column_config
 
 
 def render() -> None:
@@ -91,26 +89,7 @@ def _body(page: EndpointPage) -> None:
         chart(ttft_lines(story.ttft, axis, colors, question), "ttft", f"{question} p50 and p95 over time.")
     question = "Which replica serves from its caches?"
     chart(heat_map(page.heat, axis, colors, question), "heat", f"{question} Hit ratio per replica over time.")
-    _replicas(page)
+    draw_replicas(page)
     draw_tenants(page.tenants)
     draw_notes(story.notes)
-    how = st.expander("How is each number computed, and from which readings?", key="how", on_change="rerun")
-    if how.open:
-        how.markdown(every_figure())
-
-
-def _replicas(page: EndpointPage) -> None:
-    st.subheader("What does each replica do?", anchor=False)
-    table(
-        page.replicas,
-        "replicas",
-        "Replicas: state, tokens, tiers, time to first token of each.",
-        most_rows=20,
-        columns={
-            "replica": _COLUMNS.TextColumn(pinned=True),
-            "prompt tokens": _COLUMNS.NumberColumn(format="compact"),
-            "hit ratio": percent_column("hit ratio", "By token."),
-            "KV usage": _COLUMNS.NumberColumn(format="%.0f %%"),
-        },
-    )
-    st.caption(escaped("  ·  ".join(page.states)))
+    draw_how()

@@ -17,7 +17,7 @@ from console.web.figures.tier_area import tier_area
 from console.web.figures.ttft import ttft_lines
 from console.web.header import header
 from console.web.live import live
-from console.web.parts import chart, draw_bar, draw_notes, draw_numbers
+from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers
 
 _FEW = 6
 """Endpoints up to which nobody needs to sort."""
@@ -47,6 +47,7 @@ def _body(window: str) -> None:
         chart(ttft_lines(story.ttft, axis, colors, question), "ttft", f"{question} p50 and p95 over time.")
     _table(page, colors, window)
     draw_notes(story.notes)
+    draw_how()
 
 
 def _table(page: FleetPage, colors: palette.Palette, window: str) -> None:

@@ -213,6 +213,14 @@ def test_many_endpoints_can_be_sorted_by_what_matters(store: str, now: float) ->
     assert lowest[-1]["hit ratio"] == "no traffic"
 
 
+@pytest.mark.parametrize("path", ["fleet", "endpoint"])
+def test_how_each_number_is_computed_is_told_when_it_is_asked(store: str, now: float, path: str) -> None:
+    fill(store, usual_fleet(now), now - 1200, now)
+    how = "sums divided, never a mean of ratios"
+    assert how not in [one.value for one in open_view(path).markdown]
+    assert any(how in one.value for one in open_view(path, how="true").markdown)
+
+
 def test_the_notes_are_told_when_they_are_opened(store: str, now: float) -> None:
     fill(store, usual_fleet(now), now - 1200, now)
     assert "5 notes: what makes these figures less than certain" in [box.label for box in open_view("fleet").expander]
