@@ -109,7 +109,7 @@ def _first_line(line: str, cluster: str) -> _Recording:
 def _replicas(inventory: Inventory) -> dict[Owned, Replica]:
     found = {(pool.key.replica, FLEET): pool for pool in inventory.pools}
     for endpoint in inventory.endpoints:
-        found |= {(endpoint.name, replica.key.replica): replica for replica in endpoint.replicas}
+        found |= {(endpoint.name, replica.key.replica): replica for replica in endpoint.sized_replicas}
     return found
 
 

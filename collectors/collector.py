@@ -8,7 +8,6 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -110,12 +109,7 @@ class Collector:
 
     def _inventory(self) -> list[Replica]:
         cluster = self._settings.cluster
-        endpoints = self._store.endpoints(cluster)
-        replicas = [
-            replace(replica, kv_bytes_per_token=endpoint.kv_bytes_per_token)
-            for endpoint in endpoints
-            for replica in endpoint.replicas
-        ]
+        replicas = [replica for endpoint in self._store.endpoints(cluster) for replica in endpoint.sized_replicas]
         return [replica for replica in (*replicas, *self._store.pools(cluster)) if replica.targets]
 
     async def _inventory_loop(self, fetcher: Fetcher) -> None:

@@ -56,10 +56,10 @@ def _headline(key: str, value: str, reason: str, below: str, label: str = "") ->
 
 def _hits(tiers: TierSplit, ceiling: Range) -> str:
     """Tokens from caches, and the highest share that whole blocks and chunks allow."""
-    hits = tiers.l0 + tiers.lower
+    hits, low, high = tiers.l0 + tiers.lower, ceiling.low.value, ceiling.high.value
     if hits.value is None:
         return hits.reason
-    highest = f" · ceiling {ratio_words(ceiling.high)}" if ceiling.high.known else ""
+    highest = f" · ceiling {bounds_words(low, high)}" if low is not None and high is not None else ""
     return f"{format_count(hits.value)} tokens{highest}"
 
 

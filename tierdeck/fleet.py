@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 FLEET = "_fleet"
@@ -95,6 +95,11 @@ class Endpoint:
     model: str = ""
     strategy: str = ""
     kv_bytes_per_token: int | None = None
+
+    @property
+    def sized_replicas(self) -> tuple[Replica, ...]:
+        """The replicas as an accountant needs them: with the size of a token's KV."""
+        return tuple(replace(replica, kv_bytes_per_token=self.kv_bytes_per_token) for replica in self.replicas)
 
 
 def source_kind(name: str) -> SourceKind:

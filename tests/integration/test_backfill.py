@@ -71,6 +71,12 @@ def test_the_past_is_in_the_store_token_for_token_and_rolled_up(store: Store) ->
         assert series["prompt_tokens"].sum() == whole
 
 
+def test_bytes_read_by_an_embedded_cache_become_tokens_as_in_the_present(store: Store) -> None:
+    fill(store, lines())
+    series = store.endpoint_series(START_AT, START_AT + 3600, Resolution.HOUR, "default", "chat")
+    assert not series["l2"].isna().any()
+
+
 def test_it_says_nothing_about_the_present(store: Store) -> None:
     fill(store, lines())
     assert store.memories("default") == {}
