@@ -146,6 +146,9 @@ class ReplicaAccountant:
         missed = self._missed_rounds(at)
         if missed and self._paths.engines:
             row.add("engine_gaps", missed)
+        for name in self._paths.memory():  # should it turn out to be another process, it counts from there
+            if name in answered and answered[name].recognised:
+                self._meters[name].feed(answered[name], self._since if self._at is not None else None)
         for name in self._paths.engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
@@ -184,8 +187,9 @@ class ReplicaAccountant:
         """
         if not reading.recognised or name not in self._meters:
             return False
-        gone = {key for key in self._meters[name].misses(reading) if key in _TIERS}
-        return not (gone - {key.reading for key in reading.counters})
+        told = {key.reading for key in reading.counters}
+        gone = {one for one in self._meters[name].misses(reading) if one in _TIERS and one not in told}
+        return not gone and not any(one in _TIERS for one, _ in self._meters[name].lacks(reading))
 
     def _missed_rounds(self, at: float) -> int:
         """Rounds that nobody made, since the collector was away."""
@@ -199,7 +203,7 @@ class ReplicaAccountant:
             self._gap(name, "engine_gaps", row)
             return
         self._end_gap(name, increase, "engine_gaps", row)
-        if increase.incomplete:
+        if increase.missing & ENGINE_COUNTS.keys():
             row.add("engine_gaps", 1)
         row.add("restarts", int(increase.restarted))
         row.add("counter_resets", int(increase.reset))
@@ -232,7 +236,7 @@ class ReplicaAccountant:
         version = parse_version(self._replica.version("vllm"))
         if ALWAYS_EXPORTS_EXTERNAL in reading.flags or (version is not None and version >= EXTERNAL_SINCE):
             self._exports.add(name)
-        if Reading.EXTERNAL_HITS in counts:
+        if Reading.EXTERNAL_HITS in counts and _all_engines_tell(reading, Reading.EXTERNAL_HITS):
             row.add("unattributed_tokens", -self._unattributed.pop(name, 0.0))
         elif name in self._exports and not self._meters[name].knows(Reading.EXTERNAL_HITS):
             row.add("unattributed_tokens", -self._unattributed.pop(name, 0.0))
@@ -257,6 +261,8 @@ class ReplicaAccountant:
                 continue
             if name in self._caches:
                 self._end_gap(name, increase, "cache_gaps", row)
+            if increase.missing & CACHE_COUNTS.keys():
+                row.add("cache_gaps", 1)
             for reading_name, field in CACHE_COUNTS.items():
                 row.add(field, increase.counts.get(reading_name))
             row.add("l2_found", remote_tokens(increase, readings[name], self._replica.kv_bytes_per_token))
@@ -264,16 +270,21 @@ class ReplicaAccountant:
             if ratios is not None:
                 row.add("request_ratio_sum", ratios.sum)
                 row.add("request_ratio_count", ratios.count)
-        first = [increases[name] for name in names if name in increases and increases[name].first]
-        if first and self._cache_ok is None and self._at is not None:
-            row.fields["cache_at_start"] = all(increase.covers_start for increase in first)
-        ok = bool(names) and all(name in increases for name in names)
-        row.fields["cache_at_end"] = ok
+        read = [increases[name] for name in names if name in increases]
+        if read and self._cache_ok is None and self._at is not None:
+            row.fields["cache_at_start"] = all(increase.covers_start for increase in read)
+        whole = [increase for increase in read if not increase.missing & CACHE_COUNTS.keys()]
+        ok = bool(names) and len(whole) == len(names)
+        row.fields["cache_at_end"] = ok and all(self._tells(name) for name in names)
         if ok or self._cache_ok is not None:
             self._cache_ok = ok
         row.fields["stores_in_flight"] = stores_in_flight(
             (readings[name] for name in names if name in readings), row.fields.get("stores_submitted") or 0.0
         )
+
+    def _tells(self, name: str) -> bool:
+        """Its counters were seen. An engine's LMCache that failed to start has a page without them, for ever."""
+        return source_kind(name) is not SourceKind.LMCACHE or self._meters[name].knows(Reading.LOOKUP_TOKENS)
 
     def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:
         """Requests running or waiting before and after this round."""
@@ -350,3 +361,9 @@ def _meter(kind: SourceKind, memory: Mapping[str, object] | None) -> Meter:
     if kind is SourceKind.VLLM:
         largest += [family.reading for family in BY_KIND[SourceKind.LMCACHE].families if family.largest]
     return Meter(zeros, largest, memory)
+
+
+def _all_engines_tell(reading: TargetReading, counter: Reading) -> bool:
+    """Each engine of the page that looks prompts up exports the counter too."""
+    engines = {key.engine for key in reading.counters if key.reading is Reading.PROMPT_TOKENS}
+    return engines <= {key.engine for key in reading.counters if key.reading is counter}

@@ -23,7 +23,8 @@ class Increase:
 
     Attributes:
         parts: counts of families that keep a label apart, by (reading, label value).
-        incomplete: a series that this process had is missing; its next appearance counts the time between.
+        missing: readings of which a series that this process had is missing; its next appearance counts the
+            time between.
         restarted: another process answered than before.
         reset: counters fell though the process is the same.
         first: the first scrape that this meter ever saw; it gives increases only if the process is new.
@@ -35,7 +36,7 @@ class Increase:
     counts: dict[Reading, float] = field(default_factory=dict)
     parts: dict[tuple[Reading, str], float] = field(default_factory=dict)
     histograms: dict[Reading, Histogram] = field(default_factory=dict)
-    incomplete: bool = False
+    missing: frozenset[Reading] = frozenset()
     restarted: bool = False
     reset: bool = False
     first: bool = False
@@ -91,6 +92,15 @@ class Meter:
             return frozenset()
         return frozenset({key.reading for key in self._counters if key not in reading.counters})
 
+    def lacks(self, reading: TargetReading) -> frozenset[tuple[Reading, str]]:
+        """(reading, engine) that this process had and the page lacks, though it tells other counts of the engine."""
+        if None not in (self._start, reading.start_time) and self._start != reading.start_time:
+            return frozenset()
+        told = {(key.reading, key.engine) for key in reading.counters}
+        engines = {engine for _, engine in told}
+        had = {(key.reading, key.engine) for key in self._counters if key.engine in engines}
+        return frozenset(had - told)
+
     def feed(self, reading: TargetReading, watched_since: float | None = None) -> Increase:
         """Account one successful scrape.
 
@@ -98,7 +108,7 @@ class Meter:
             watched_since: epoch seconds from when on this target is watched: a process that started
                 later is counted from 0 at its first scrape.
         """
-        increase = Increase(first=not self._met, incomplete=bool(self.misses(reading)))
+        increase = Increase(first=not self._met, missing=self.misses(reading))
         from_zero = self._met
         if self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time:
             increase.restarted = True

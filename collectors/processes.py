@@ -1,34 +1,51 @@
 """One engine process that is seen over several paths, so that it counts once.
 
 A vLLM process is known by its start time and the instants at which its counters were created; both are
-on its page unless PROMETHEUS_MULTIPROC_DIR is set. Without the latter, two pages with the same start
-time and the same counters, some of them above 0, are one process if they belong to one replica.
+on its page unless PROMETHEUS_MULTIPROC_DIR is set. That two pages carry the same ones is not enough: their
+counters must agree too, as far as two scrapes a moment apart can. Without creation times, two pages with the
+same start time and the same counters, some of them above 0, are one process if they belong to one replica.
+Where a later scrape shows that they are not, each counts from where they parted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from collectors.source import TargetReading
 from tierdeck.readings import Reading
 
-Identity = tuple[float, tuple[float, ...]]
+Identity = tuple[float, tuple[tuple[str, float], ...]]
+_APART = 0.25
+"""Two scrapes of one process a moment apart: by how much of its value a counter may differ."""
+_SKEW = 0.1
+"""Likewise over a window: by how much of its increase."""
 
 
 def identity(reading: TargetReading) -> Identity | None:
-    """Start time and creation times; None where one of them is not exported."""
-    created = sorted(value for key, value in reading.gauges.items() if key.reading is Reading.CREATED)
+    """Start time, and creation times by engine; None where one of them is not exported."""
+    created = sorted((key.engine, value) for key, value in reading.gauges.items() if key.reading is Reading.CREATED)
     return (reading.start_time, tuple(created)) if reading.start_time is not None and created else None
 
 
 def are_one(a: TargetReading, b: TargetReading) -> bool:
-    """Both pages are surely one process's."""
+    """Both pages are one process's, as far as one scrape of each can tell."""
     if a.start_time is None or a.start_time != b.start_time:
         return False
     if identity(a) is not None or identity(b) is not None:
-        return identity(a) == identity(b)
+        return identity(a) == identity(b) and may_be_one(a, b)
     return look_alike(a, b)
+
+
+def may_be_one(a: TargetReading, b: TargetReading) -> bool:
+    """Nothing on the two pages says that they are of different processes."""
+    close = all(abs(one - other) <= 1 + _APART * max(one, other) for one, other in _pairs(a, b))
+    return a.start_time == b.start_time and identity(a) == identity(b) and close
+
+
+def _pairs(a: TargetReading, b: TargetReading) -> Iterator[tuple[float, float]]:
+    for key in a.counters.keys() | b.counters.keys():
+        yield a.counters.get(key, 0.0), b.counters.get(key, 0.0)
 
 
 def look_alike(a: TargetReading, b: TargetReading) -> bool:
@@ -72,7 +89,7 @@ class Paths:
         known = self._first.get(name)
         if known is not None:
             other = readings.get(known)
-            if other is not None and other.start_time != reading.start_time:
+            if other is not None and not may_be_one(other, reading):
                 del self._first[name]
             return
         for one in before:
@@ -83,7 +100,7 @@ class Paths:
 
 
 def same_processes(moments: Iterable[Mapping[str, Sequence[TargetReading]]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Replicas whose engine is another replica's: surely, and by the look of it at every moment.
+    """Replicas whose engine is another replica's: surely, and by the look of it; at every moment that has both.
 
     Args:
         moments: recognised pages of vLLM by replica, for each moment.
@@ -91,14 +108,45 @@ def same_processes(moments: Iterable[Mapping[str, Sequence[TargetReading]]]) -> 
     Returns:
         twice the earlier replica by the later one, in order of names.
     """
-    surely: dict[str, str] = {}
-    alike: dict[tuple[str, str], bool] = {}
+    seen: dict[tuple[str, str], list[tuple[Sequence[TargetReading], Sequence[TargetReading]]]] = {}
     for pages in moments:
         for other, name in combinations(sorted(name for name, readings in pages.items() if readings), 2):
-            known = {identity(page) for page in pages[name]}
-            if None not in known and known == {identity(page) for page in pages[other]}:
-                surely.setdefault(name, other)
-            same = len(pages[name]) == len(pages[other]) == 1 and look_alike(pages[name][0], pages[other][0])
-            alike[name, other] = alike.get((name, other), True) and same
-    maybe = {name: other for (name, other), same in reversed(alike.items()) if same and name not in surely}
-    return surely, maybe
+            seen.setdefault((other, name), []).append((pages[other], pages[name]))
+    surely: dict[str, str] = {}
+    maybe: dict[str, str] = {}
+    for (other, name), both in seen.items():
+        if other in surely:
+            continue
+        if _are_one_throughout(both):
+            surely.setdefault(name, other)
+        elif all(len(a) == len(b) == 1 and look_alike(a[0], b[0]) for a, b in both):
+            maybe.setdefault(name, other)
+    return surely, {name: other for name, other in maybe.items() if name not in surely}
+
+
+def _are_one_throughout(both: Sequence[tuple[Sequence[TargetReading], Sequence[TargetReading]]]) -> bool:
+    """The same identities at every moment, and counters that differ by less than a scrape's delay explains."""
+    pages = [(_by_identity(a), _by_identity(b)) for a, b in both]
+    if any(not a or a.keys() != b.keys() for a, b in pages):
+        return False
+    first, last = pages[0][0], pages[-1][0]
+    for a, b in pages:
+        for known, page in a.items():
+            before = first[known].counters if known in first else {}
+            after = last[known].counters if known in last else {}
+            for key in page.counters.keys() | b[known].counters.keys():
+                apart = abs(page.counters.get(key, 0.0) - b[known].counters.get(key, 0.0))
+                if apart > _SKEW * max(0.0, after.get(key, 0.0) - before.get(key, 0.0)):
+                    return False
+    return True
+
+
+def _by_identity(pages: Sequence[TargetReading]) -> dict[Identity, TargetReading]:
+    """A replica's processes, each once; empty where one can't be told."""
+    found: dict[Identity, TargetReading] = {}
+    for page in pages:
+        known = identity(page)
+        if known is None:
+            return {}
+        found.setdefault(known, page)
+    return found

@@ -78,7 +78,8 @@ def fleet_document(
     fleet_body = summary_document(fleet)
     shared_gaps = gap_notes(shared) if shared is not None else []
     notes = [_note(note) for note in sorted({*fleet.notes, *beside.notes, *shared_gaps})]
-    notes += [{**_note(_copy(one)), "replica": one.name} for one in accounts if one.copy_of]
+    read = {name for name, summary in summaries.items() if summary.state.readable}
+    notes += [{**_note(_copy(one)), "replica": one.name} for one in accounts if one.copy_of in read]
     notes += [{**_note(note), "replica": name} for name, summary in summaries.items() for note in summary.notes]
     fleet_body["notes"] = notes
     if beside.salts:

@@ -84,9 +84,12 @@ def summarize_fleet(
 ) -> Summary:
     """The sum of the readable replicas; a figure that one of them can't tell is unknown in the sum.
 
-    The notes are the fleet's own; those of the replicas stay with them. A copy counts once.
+    The notes are the fleet's own; those of the replicas stay with them. A copy stands in where the one that it
+    is a copy of can't be read.
     """
-    summaries = [(account, summarize(account, limits, shared)) for account in accounts if not account.copy_of]
+    each = [(account, summarize(account, limits, shared)) for account in accounts]
+    read = {account.name for account, summary in each if summary.state.readable}
+    summaries = [(account, summary) for account, summary in each if account.copy_of not in read]
     best = max((summary.state for _, summary in summaries), key=worst_first, default=ReplicaState.DOWN)
     readable = [(account, summary) for account, summary in summaries if summary.state.readable]
     if not readable:
