@@ -275,16 +275,12 @@ class ReplicaAccountant:
             row.fields["cache_at_start"] = all(increase.covers_start for increase in read)
         whole = [increase for increase in read if not increase.missing & CACHE_COUNTS.keys()]
         ok = bool(names) and len(whole) == len(names)
-        row.fields["cache_at_end"] = ok and all(self._tells(name) for name in names)
+        row.fields["cache_at_end"] = ok
         if ok or self._cache_ok is not None:
             self._cache_ok = ok
         row.fields["stores_in_flight"] = stores_in_flight(
             (readings[name] for name in names if name in readings), row.fields.get("stores_submitted") or 0.0
         )
-
-    def _tells(self, name: str) -> bool:
-        """Its counters were seen. An engine's LMCache that failed to start has a page without them, for ever."""
-        return source_kind(name) is not SourceKind.LMCACHE or self._meters[name].knows(Reading.LOOKUP_TOKENS)
 
     def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:
         """Requests running or waiting before and after this round."""

@@ -49,6 +49,6 @@ COORDINATOR_FAMILIES = (
     ),
 )
 
-EMBEDDED = TableSource(SourceKind.LMCACHE, EMBEDDED_FAMILIES, engine_label="worker_id", silent_when_idle=True)
+EMBEDDED = TableSource(SourceKind.LMCACHE, EMBEDDED_FAMILIES, engine_label="worker_id")
 SERVER = TableSource(SourceKind.LMCACHE_MP, SERVER_FAMILIES, silent_when_idle=True)
 COORDINATOR = TableSource(SourceKind.LMCACHE_COORDINATOR, COORDINATOR_FAMILIES, silent_when_idle=True)

@@ -39,19 +39,6 @@ def test_one_engines_missing_hits_are_a_gap_of_both_its_counters(tmp_path: Path)
     assert "scrape_gap" in codes(part)
 
 
-def test_an_embedded_cache_that_had_nothing_to_tell_yet_began_at_zero(tmp_path: Path) -> None:
-    page = 'process_start_time_seconds 9\npython_info{v="3"} 1.0\n'
-    lookups = "lmcache:num_lookup_tokens_total 900\nlmcache:num_lookup_hits_total 600\n"
-    moments = {
-        0: {"vllm": vllm(0, 0, 0, 0), "lmcache": page},
-        60: {"vllm": vllm(1000, 100, 900, 300), "lmcache": page + lookups},
-    }
-    part = explained(tmp_path, {"A": moments})["replicas"]["A"]
-    # found 600, of which 300 were loaded and 100 may have been L0's
-    assert part["found_not_loaded_tokens"] == 200
-    assert "scrape_gap" not in codes(part)
-
-
 def test_one_engine_without_external_counters_leaves_the_rest_open(tmp_path: Path) -> None:
     one = without(vllm(1000, 500, engine="1"), "process_start_time_seconds")
     moments = {0: {"vllm": vllm(0, 0, 0, 0)}, 60: {"vllm": vllm(1000, 500, 500, 100) + one}}
