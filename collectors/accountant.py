@@ -101,6 +101,7 @@ class ReplicaAccountant:
         self._since: float | None = kept.get("since", watched_since)
         self._cache_ok: bool | None = kept.get("cache_ok")
         self._open: float | None = kept.get("open")
+        self._in_flight: float | None = kept.get("in_flight")
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
@@ -123,6 +124,7 @@ class ReplicaAccountant:
             "since": self._since if self._since != float("inf") else None,
             "cache_ok": self._cache_ok,
             "open": self._open,
+            "in_flight": self._in_flight,
             "exports": sorted(self._exports),
             "paths": self._paths.memory(),
             "early_gaps": dict(self._early_gaps),
@@ -278,8 +280,11 @@ class ReplicaAccountant:
         row.fields["cache_at_end"] = ok
         if ok or self._cache_ok is not None:
             self._cache_ok = ok
-        row.fields["stores_in_flight"] = stores_in_flight(
-            (readings[name] for name in names if name in readings), row.fields.get("stores_submitted") or 0.0
+        if any(increase.restarted for increase in read) and self._in_flight and "stores_submitted" in row.fields:
+            row.add("stores_submitted", -self._in_flight)  # the dead process's: nobody saw how they ended
+        self._in_flight = row.fields["stores_in_flight"] = stores_in_flight(
+            (readings[name] for name in names if name in readings),
+            max(0.0, row.fields.get("stores_submitted") or 0.0),
         )
 
     def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:

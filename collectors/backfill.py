@@ -24,9 +24,10 @@ from tierdeck.account import WarmingLimits
 from tierdeck.backfill import Backfill
 from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, Replica
+from tierdeck.ledger import TokenLedger
 from tierdeck.rounds import Round, Scrape
 
-_CHUNK_SECONDS = 1800.0
+_CHUNK_SECONDS = 600.0
 """What is written and rolled up at a time."""
 _HINT = "docs/store.md describes a recording."
 
@@ -44,7 +45,7 @@ class _Recording:
 
 
 def backfill(lines: Iterable[str], store: Store, cluster: str, warming: WarmingLimits) -> Iterator[Backfill]:
-    """Account a recording; yields its progress at the start and after each half hour of it.
+    """Account a recording; yields its progress at the start and after every ten minutes of it.
 
     It can be done again, and cut off: rows of the same replica and moment replace each other, and the
     progress says up to when everything is there. Nothing of it changes what is known about the present.
@@ -79,9 +80,20 @@ def backfill(lines: Iterable[str], store: Store, cluster: str, warming: WarmingL
         last_at = at
         accountant = accountants[owned]
         answers = _answers(recording.replicas[owned], at, bodies)
-        waiting.append(replace(accountant.feed(at, answers), is_past=True))
+        one = accountant.feed(at, answers)
+        ledger = one.ledger if at < recording.end_at else _closed(one.ledger)
+        waiting.append(replace(one, ledger=ledger, is_past=True))
     if waiting or last_at > progress.done_at:
         yield write(last_at)
+
+
+def _closed(ledger: TokenLedger) -> TokenLedger:
+    """What was on its way to L2 as the recording ends is nobody's loss: its end was not recorded."""
+    submitted, completed = ledger.stores_submitted, ledger.stores_completed
+    if submitted is None or not ledger.stores_in_flight:
+        return ledger
+    open_at_end = min(ledger.stores_in_flight, submitted, max(0.0, submitted - (completed or 0.0)))
+    return replace(ledger, stores_submitted=submitted - open_at_end)
 
 
 def _begin(recording: _Recording, store: Store, cluster: str) -> Backfill:

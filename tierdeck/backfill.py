@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SILENT_AFTER_SECONDS = 60.0
+SILENT_AFTER_SECONDS = 180.0
 """A back-fill that has not told its progress for so long has stopped."""
 
 

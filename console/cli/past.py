@@ -1,10 +1,10 @@
-"""The simulated fleet's past behind the page: the last hour first, then the day before it."""
+"""The simulated fleet's past behind the page: the last minutes first, then the hour and the day before them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from console.cli.children import Children, Pipe
 from db import Store
@@ -13,15 +13,40 @@ from tierdeck.settings import Settings
 
 DAY_SECONDS = 86_400.0
 MOST_SECONDS = 7 * DAY_SECONDS
-_LAST_SECONDS = 3600.0
 _LEAST_SECONDS = 60.0
 
 
-class Stretch(StrEnum):
-    """What is filled in on its own; the value is the recording's name."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of the past that is filled in on its own, told as `name`.
 
-    LAST = "the simulated fleet's last hour"
-    REST = "the simulated fleet's day"
+    Attributes:
+        far, near: where it begins and ends, in seconds before the deck's first start.
+        step_seconds: from moment to moment; short for what charts draw scrape by scrape.
+    """
+
+    name: str
+    far: float
+    near: float
+    step_seconds: float
+
+
+STRETCHES = (
+    Stretch("the simulated fleet's last minutes", 1200.0, 0.0, 5.0),
+    Stretch("the simulated fleet's last hour", 3600.0, 1200.0, 60.0),
+    Stretch("the simulated fleet's day", MOST_SECONDS, 3600.0, 60.0),
+)
+"""What one looks at first comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What is to be filled in of a stretch, in epoch seconds; `present`: the deck's first start."""
+
+    stretch: Stretch
+    start_at: float
+    end_at: float
+    present: float
 
 
 class Past:
@@ -46,33 +71,32 @@ class Past:
         if self._pipe is not None and not self._pipe.ended():
             self._pipe, self._missing = None, iter(())
             return "The history could not be filled in; the next start goes on with it. Log: logs/history.log"
-        stretch = next(self._missing, None)
-        if stretch is None:
+        part = next(self._missing, None)
+        if part is None:
             is_done, self._pipe = self._pipe is not None, None
             return "The history is filled in." if is_done else ""
         is_first = self._pipe is None
-        self._pipe = self._start(*stretch)
-        return "Its history is being filled in behind the page, the last hour first." if is_first else ""
+        self._pipe = self._start(part)
+        return "Its history is being filled in behind the page." if is_first else ""
 
-    def _start(self, name: Stretch, start_at: float, end_at: float) -> Pipe:
-        span = ("--from", f"{start_at:.0f}", "--to", f"{end_at:.0f}")
-        return self._children.pipe(
-            "history", ("lab", "history", "--name", name, *span), ("collectors", "backfill", "-")
-        )
+    def _start(self, part: Missing) -> Pipe:
+        numbers = {"--from": part.start_at, "--to": part.end_at, "--step": part.stretch.step_seconds,
+                   "--present": part.present}  # fmt: skip
+        options = [text for name, number in numbers.items() for text in (name, f"{number:.0f}")]
+        producer = ("lab", "history", "--name", part.stretch.name, *options)
+        return self._children.pipe("history", producer, ("collectors", "backfill", "-"))
 
 
-def missing(known: dict[str, Backfill], now: float, seconds: float) -> Iterator[tuple[Stretch, float, float]]:
-    """What is to be filled in: (which, from, to) in epoch seconds."""
+def missing(known: Mapping[str, Backfill], now: float, seconds: float) -> Iterator[Missing]:
+    """What is to be filled in, what one looks at first coming first."""
     if seconds < _LEAST_SECONDS:
         return
-    last = known.get(Stretch.LAST)
-    end_at = now if last is None else last.end_at
-    start_at = end_at - min(seconds, _LAST_SECONDS) if last is None else last.start_at
-    done_at = start_at if last is None else last.done_at
-    if done_at < end_at:
-        yield Stretch.LAST, done_at, end_at
-    rest = known.get(Stretch.REST)
-    first_at, done_at = (end_at - seconds,) * 2 if rest is None else (rest.start_at, rest.done_at)
-    rest_end_at = start_at if rest is None else rest.end_at
-    if first_at < rest_end_at and done_at < rest_end_at:
-        yield Stretch.REST, done_at, rest_end_at
+    first = known.get(STRETCHES[0].name)
+    present = now if first is None else first.end_at
+    for stretch in STRETCHES:
+        start_at, end_at = present - min(seconds, stretch.far), present - stretch.near
+        before = known.get(stretch.name)
+        if before is not None:
+            start_at, end_at = before.done_at, before.end_at
+        if start_at < end_at:
+            yield Missing(stretch, start_at, end_at, present)

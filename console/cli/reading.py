@@ -6,13 +6,13 @@ import time
 
 import pandas as pd
 
+from console.totals import summarize_endpoint
 from db import EndpointAccounts, Store
 from tierdeck.account import PoolAccount
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.fleet import Endpoint
 from tierdeck.report import Beside, fleet_document, number
 from tierdeck.settings import Settings
-from tierdeck.summary import summarize_fleet
 from tierdeck.units import format_seconds
 
 STATUS_WINDOW_SECONDS = 900.0
@@ -25,7 +25,8 @@ def status(settings: Settings) -> dict[str, object]:
         accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
     rows = []
     for endpoint in accounts:
-        summary = summarize_fleet(endpoint.replicas, settings.warming, endpoint.shared)
+        part = summarize_endpoint(endpoint, settings.warming)
+        summary = part.whole
         ratio = summary.tiers.by_token
         tokens = summary.tiers.prompt_tokens
         row: dict[str, object] = {
@@ -34,6 +35,8 @@ def status(settings: Settings) -> dict[str, object]:
             "state": str(summary.state),
             "prompt_tokens": number(tokens.value),
             "hit_ratio": ratio.value,
+            "replicas": len(part.replicas),
+            "readable": part.readable,
         }
         reasons = {"prompt_tokens": tokens.reason, "hit_ratio": ratio.reason}
         row["why"] = {key: reason for key, reason in reasons.items() if reason}

@@ -17,11 +17,22 @@ def status(document: dict[str, Any]) -> str:
             row["state"],
             "unknown" if row["prompt_tokens"] is None else format_count(row["prompt_tokens"]),
             "unknown" if row["hit_ratio"] is None else format_ratio(row["hit_ratio"]),
-            row["why"].get("hit_ratio", ""),
+            row["why"].get("hit_ratio", "")
+            or (
+                ""
+                if row["readable"] == row["replicas"]
+                else f"{row['readable']} of {row['replicas']} replicas readable"
+            ),
         ]
         for row in document["endpoints"]
     ]
     return _table(["endpoint", "state", "prompt tokens (15 min)", "hit ratio", ""], rows) if rows else _NO_ENDPOINT
+
+
+def _partly(row: dict[str, Any]) -> str:
+    """Where some replicas are left out of the figures."""
+    readable, replicas = row["readable"], row["replicas"]
+    return "" if readable == replicas else f"{readable} of {replicas} replicas readable"
 
 
 def endpoints(document: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warm",
         action="store_true",
-        help=f"as if traffic had come for {WARM_UP_SECONDS / 60:.0f} minutes, so that the tiers are not cold",
+        help=f"begin with tiers that have seen {WARM_UP_SECONDS / 60:.0f} minutes of traffic",
     )
     parser.add_argument("--port", type=int, default=0, help="loopback port; 0 (default): any free one")
     traces.add_argument(parser)
@@ -49,6 +49,9 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", type=float, required=True, dest="start_at", metavar="EPOCH", help="first moment")
     parser.add_argument("--to", type=float, required=True, dest="end_at", metavar="EPOCH", help="last moment")
     parser.add_argument("--step", type=float, default=60.0, help="seconds from moment to moment (default: 60)")
+    parser.add_argument(
+        "--present", type=float, metavar="EPOCH", help="from when the day's events are counted back (default: --to)"
+    )
     parser.add_argument("--name", default=NAME, help=f"what the recording is called (default: {NAME})")
 
 
@@ -64,6 +67,8 @@ async def run(options: argparse.Namespace) -> None:
     fleet = Fleet(SCALES[options.scale](), options.seed, began_at, options.speed)
     traces.play_traces(fleet, options.trace)
     fleet.catch_up(time.time())
+    if options.warm:
+        fleet.count_anew()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -85,7 +90,7 @@ def print_history(options: argparse.Namespace) -> None:
     """
     if not options.start_at < options.end_at or options.step < 1:
         raise UsageError("A history goes from an earlier moment to a later one, in steps of at least one second")
-    stretch = Stretch(options.start_at, options.end_at, options.step, options.name)
+    stretch = Stretch(options.start_at, options.end_at, options.step, options.name, options.present)
     for line in recording(SCALES[options.scale], options.seed, stretch):
         sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
     sys.stdout.flush()

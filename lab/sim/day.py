@@ -49,7 +49,7 @@ EVENTS: tuple[tuple[float, Action], ...] = (
     (4.0, _fault("replica-restart", on=True, replica=1)),
     (3.9, _fault("replica-restart", on=False, replica=1)),
 )
-"""(hours before the end of the day, what happens); it ends as the fleet is by default."""
+"""(hours before the present, what happens); the day ends as the fleet is by default."""
 
 
 def plan(fleet: Fleet, end_at: float) -> None:

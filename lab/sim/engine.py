@@ -7,8 +7,9 @@ the rest, and decodes beside others until its answer is complete.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from zlib import crc32
 
+from lab.sim.cache_server import CacheServer
 from lab.sim.exposition.engine_series import EngineGauges, Miscounts, Timing
 from lab.sim.exposition.vllm import EngineFacts, VllmPage
 from lab.sim.job import Job
@@ -32,15 +33,6 @@ DEGRADE_SECONDS = 18.0
 """How long vLLM waits for a frozen cache server until it goes on without it."""
 LOOKUP_TIMEOUT_SECONDS = 3.0
 """How long each request waits for an LMCache inside vLLM that did not start. Source: `lookup_timeout_ms`'s default."""
-
-
-class CacheServer(StrEnum):
-    """How the LMCache process is doing."""
-
-    OK = "ok"
-    FROZEN = "frozen"
-    GONE = "gone"
-    NEVER_STARTED = "never-started"
 
 
 @dataclass(slots=True)
@@ -98,9 +90,18 @@ class SimReplica:
         self.cache.key_mask = self.key_mask
         instance = f"{self.spec.name}-{self.name}"
         self.cache_page = cache_page(self.form, facts, instance, self.spec.salts)
-        started_at = self._timeline.wall()
-        self.engine_page.page.restart(started_at)
-        self.cache_page.restart(started_at)
+        self.engine_page.page.restart(self._started_at())
+        self.cache_page.restart(self._started_at())
+
+    def _started_at(self) -> float:
+        """Now, in epoch seconds; no two processes of a real fleet start in the same millisecond."""
+        return self._timeline.wall() - crc32(self.name.encode()) % 1000 / 1000
+
+    def count_anew(self) -> None:
+        """As if its processes had started just now, with what the tiers hold kept."""
+        self.truth = Truth()
+        self.engine_page.page.restart(self._started_at())
+        self.cache_page.page.restart(self._started_at())
 
     @property
     def has_cache(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from lab.sim.cache_server import CacheServer
 from lab.sim.endpoint import SimEndpoint
-from lab.sim.engine import CacheServer, SimReplica
+from lab.sim.engine import SimReplica
 from lab.sim.exposition.curvine import FusePage, MasterPage, WorkerPage, overview_document, workers_document
 from lab.sim.fault import Address, Fault, FaultTarget
 from lab.sim.pool import Pool
@@ -70,6 +71,12 @@ class Fleet:
     def catch_up(self, wall: float) -> None:
         """Let pass what a wall clock that shows `wall` asks for."""
         self.timeline.run_until((wall - self.timeline.began_at) * self.timeline.speed)
+
+    def count_anew(self) -> None:
+        """All engines and caches start counting now, warm: nobody takes what came before for the present's."""
+        for endpoint in self.endpoints.values():
+            for replica in endpoint.replicas:
+                replica.count_anew()
 
     # faults
 

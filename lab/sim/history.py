@@ -25,12 +25,16 @@ Line = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From when to when (epoch seconds), how often, and what it is called."""
+    """From when to when (epoch seconds), how often, and what it is called.
+
+    `present`: from when the day's events are counted back; None: its end.
+    """
 
     start_at: float
     end_at: float
     step_seconds: float = 60.0
     name: str = NAME
+    present: float | None = None
 
 
 def recording(
@@ -39,12 +43,12 @@ def recording(
     """Simulate a stretch of the past; about 8 CPU seconds an hour for the small fleet.
 
     Args:
-        is_eventful: with the events of `lab.sim.day`, counted back from the end.
+        is_eventful: with the events of `lab.sim.day`.
     """
     fleet = Fleet(make(), seed, stretch.start_at - WARM_UP_SECONDS)
     fleet.advance(WARM_UP_SECONDS)
     if is_eventful:
-        plan(fleet, stretch.end_at)
+        plan(fleet, stretch.end_at if stretch.present is None else stretch.present)
     yield {
         "recording": stretch.name,
         "start_at": stretch.start_at,

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from lab.sim.exposition.lmcache_embedded import LmcacheEmbeddedPage
 from lab.sim.exposition.lmcache_mp import LmcacheServerPage
+from lab.sim.exposition.page import Page
 from lab.sim.exposition.vllm import EngineFacts
 from lab.sim.exposition.vllm_forms import FORMS, VllmForm
 from lab.sim.spec import Form
@@ -16,6 +17,8 @@ from tierdeck.sizing.replica import Lookup
 class CacheTelemetry(Protocol):
     """Counts of one LMCache, in whichever form it exports them."""
 
+    @property
+    def page(self) -> Page: ...
     def looked_up(self, lookup: Lookup, load_seconds: float, salt: str) -> None: ...
     def stored_in_l1(self, stored: Stored, passed_through: int) -> None: ...
     def submitted_to_l2(self, chunks: int) -> None: ...

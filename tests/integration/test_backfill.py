@@ -59,8 +59,8 @@ def truth(hours: float) -> dict[str, tuple[float, float]]:
 
 def test_the_past_is_in_the_store_token_for_token_and_rolled_up(store: Store) -> None:
     told = fill(store, lines())
-    # an hour in pieces of half an hour
-    assert [one.share for one in told] == [0.0, 0.5, 1.0]
+    # an hour in pieces of ten minutes
+    assert [round(6 * one.share) for one in told] == [0, 1, 2, 3, 4, 5, 6]
     assert told[-1].is_done
     assert store.backfills("default") == [told[-1]]
     end_at = START_AT + 3600

@@ -38,6 +38,11 @@ def render() -> None:
         no_endpoints()
         return
     window = header("Endpoint", lambda _: "", lambda: _pick(known))
+    name = st.query_params.get("endpoint")
+    if name is not None and _chosen(known)[1] != name:
+        st.warning(
+            escaped(f"There is no endpoint {name!r} any more, or not in that cluster: this is {_chosen(known)[1]}.")
+        )
     live("endpoint", lambda: _body(_page(known, window)), queries.refresh_seconds(window))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lab.sim.engine import LOOKUP_TIMEOUT_SECONDS, CacheServer, SimReplica
+from lab.sim.cache_server import CacheServer
+from lab.sim.engine import LOOKUP_TIMEOUT_SECONDS, SimReplica
 from lab.sim.fault import Address, BaseFault, FaultTarget, is_cache, is_engine
 from lab.sim.fleet import Fleet, NoAnswerError
 from lab.sim.spec import Form

@@ -148,8 +148,9 @@ def test_endpoint_comes_from_the_address(store: str, now: float) -> None:
     assert "Qwen2.5-32B" in said
     assert "kvaware (configured, not proved)" in said
     assert "embedded LMCache does not export L1 and L2 hits apart" in said
-    first = words(open_view("endpoint", endpoint="gone"))
-    assert "Llama-3.3-70B" in first
+    other = open_view("endpoint", endpoint="gone")
+    assert "Llama-3.3-70B" in words(other)
+    assert "There is no endpoint 'gone' any more" in other.warning[0].value
 
 
 def test_endpoint_shows_each_replica_with_its_state(store: str, now: float) -> None:

@@ -66,6 +66,38 @@ def test_events_before_the_first_moment_are_left_out() -> None:
     assert simulated.faults == {}
 
 
+def test_a_warm_fleet_counts_from_its_start_with_full_tiers() -> None:
+    simulated = fleet(requests_per_second=2.0)
+    simulated.advance(600)
+    simulated.count_anew()
+    replicas = simulated.endpoints["chat"].replicas
+    for replica in replicas:
+        page = text_samples(replica.render_engine())
+        assert page["vllm:prefix_cache_queries_total"] == replica.truth.prompt_tokens == 0
+        assert BEGAN_AT + 599 <= page["process_start_time_seconds"] <= BEGAN_AT + 600
+        assert len(replica.cache.l1) > 0
+    simulated.advance(60)
+    for replica in replicas:
+        assert (
+            text_samples(replica.render_engine())["vllm:prefix_cache_queries_total"] == replica.truth.prompt_tokens > 0
+        )
+
+
+def test_no_two_processes_start_in_the_same_millisecond() -> None:
+    starts = [
+        text_samples(replica.render_engine())["process_start_time_seconds"]
+        for endpoint in Fleet(small(), 1, BEGAN_AT).endpoints.values()
+        for replica in endpoint.replicas
+    ]
+    assert len(set(starts)) == len(starts)
+
+
+def text_samples(text: str) -> dict[str, float]:
+    """Values by name, labels dropped: only for names with one series."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {line.partition("{")[0].partition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
+
+
 def test_the_configuration_file_follows_replicas_and_strategies(tmp_path: Path) -> None:
     path, simulated = tmp_path / "deck.yaml", Fleet(small(), 1, BEGAN_AT)
     config = ConfigFile(path)
