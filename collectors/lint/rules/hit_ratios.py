@@ -8,7 +8,7 @@ from dataclasses import replace
 from collectors.lint.names import LMCACHE_FOUND, Known, known
 from collectors.lint.promql import Binary, Expr, Matcher, Number, Selector, put, selectors, walk
 from collectors.lint.query import Example, Fault, Query, Rule, renamed
-from collectors.lint.shapes import Ratio, ratios
+from collectors.lint.shapes import Ratio, ratios, without_floor
 from tierdeck.readings import Reading
 
 _LOOKED_UP = "vllm:prefix_cache_queries_total"
@@ -153,8 +153,10 @@ def _external_instead(query: Query, part: Expr) -> Expr | None:
 def _idle_as_zero(query: Query) -> Iterator[Fault]:
     for found in ratios(query.tree):
         if found.is_hit_ratio and found.bottom.floored:
-            # in an alert the comparison with NaN does what `> 0` does
-            right = found.bottom.core if query.alert else Binary(">", found.bottom.core, Number(0.0))
+            right = without_floor(found.node.right)
+            if not query.alert and not found.bottom.guarded:
+                # in an alert the comparison with NaN does what `> 0` does
+                right = Binary(">", right, Number(0.0))
             yield Fault(
                 "The divisor is kept from being 0, so that no traffic reads as a hit ratio of 0.",
                 put(query.tree, found.node.right, right),
