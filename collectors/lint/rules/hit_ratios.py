@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from collectors.lint.conditions import conditions
 from collectors.lint.names import LMCACHE_FOUND, Known, known
 from collectors.lint.promql import Binary, Expr, Matcher, Number, Selector, put, selectors, walk
 from collectors.lint.query import Example, Fault, Query, Rule, renamed
@@ -32,13 +33,20 @@ def _inverted(query: Query) -> Iterator[Fault]:
         )
 
 
-def _selects(selector: Selector) -> set[Matcher]:
+def _selects(query: Query, selector: Selector) -> frozenset[Matcher]:
     """What a selector narrows to; what matches everything, and the label of a source, left out."""
-    return {
+    kept = [matcher for matcher in selector.matchers if matcher.name != "source"]
+    return frozenset().union(*(conditions(matcher, query.variables) for matcher in kept))
+
+
+def _beyond(query: Query, selector: Selector, other: Selector) -> list[Matcher]:
+    """The matchers of a selector that ask for something that the other does not."""
+    asked = _selects(query, other)
+    return sorted(
         matcher
         for matcher in selector.matchers
-        if matcher.name != "source" and (matcher.op, matcher.value) != ("=~", ".*")
-    }
+        if matcher.name != "source" and not conditions(matcher, query.variables) <= asked
+    )
 
 
 def _one_sided(query: Query) -> Iterator[Fault]:
@@ -46,10 +54,10 @@ def _one_sided(query: Query) -> Iterator[Fault]:
         top, bottom = found.top, found.bottom
         if not _of_one_exporter(found) or found.node.matching.on is not None:
             continue
-        above, below = _selects(top.selector), _selects(bottom.selector)
-        if above == below:
+        only_above = _beyond(query, top.selector, bottom.selector)
+        only_below = _beyond(query, bottom.selector, top.selector)
+        if not only_above and not only_below:
             continue
-        only_above, only_below = sorted(above - below), sorted(below - above)
         parts = [f"only the dividend selects {_written(query, only_above)}"] if only_above else []
         parts += [f"only the divisor selects {_written(query, only_below)}"] if only_below else []
         told = " and ".join(parts)

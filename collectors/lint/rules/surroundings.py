@@ -74,8 +74,8 @@ def _no_match(query: Query) -> Iterator[Fault]:
         left, right = labels(node.left), labels(node.right)
         if left is None or right is None:
             continue
-        only_left = (left.exact or left.at_least) - right.exact if right.exact is not None else frozenset()
-        only_right = (right.exact or right.at_least) - left.exact if left.exact is not None else frozenset()
+        only_left = _lacking(query, left.exact or left.at_least, right.exact)
+        only_right = _lacking(query, right.exact or right.at_least, left.exact)
         if only_left or only_right:
             lacks = [f"the right side lacks {_listed(only_left)}"] if only_left else []
             lacks += [f"the left side lacks {_listed(only_right)}"] if only_right else []
@@ -84,6 +84,14 @@ def _no_match(query: Query) -> Iterator[Fault]:
                 f"Nothing matches: {' and '.join(lacks)}, so that {effect.get(node.op, 'the result is empty')}.",
                 _grouped_alike(query.tree, node) or _matched(query.tree, node, left.exact, right.exact),
             )
+
+
+def _lacking(query: Query, names: frozenset[str], exact: frozenset[str] | None) -> frozenset[str]:
+    """The names that the exact labels of the other side lack; one variable in two spellings is one name."""
+    if exact is None:
+        return frozenset()
+    there = {query.variables.named(name) for name in exact}
+    return frozenset(name for name in names if query.variables.named(name) not in there)
 
 
 def _listed(names: frozenset[str]) -> str:
