@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -16,8 +17,14 @@ _LOOKED_UP = "vllm:prefix_cache_queries_total"
 _EXTERNAL = "vllm:external_prefix_cache_hits_total"
 _SHARED_LABELS = ("job", "instance", "namespace", "pod", "model_name", "cluster", "container", "service")
 """Labels that vLLM's series and LMCache's can both carry."""
-_CONDITIONAL = ("miss", "condition", "of external", "not in l0", "beyond l0")
-"""Words by which a title says that a ratio is of what L0 did not have."""
+_LOOKUPS = r"(external |connector('s)? )?(quer(y|ies)|lookups?|requested|(tokens )?(queried|looked up|asked for|sent))"
+_CONDITIONAL = re.compile(
+    r"miss|condition|of external|not in l0|(beyond|below|past|after) l0"
+    rf"|\b(of|per|over|divided by) (the |its )?{_LOOKUPS}\b|/ ?{_LOOKUPS}\b"
+    r"|\bexternal (queries|lookups)\b"
+    r"|\b(sent|passed|handed|put|asked) (on )?(to|of) (the |its |an? )?(\w+ )?(connector|tier|cache|store)\b"
+)
+"""Words by which a title says that a ratio is of what L0 did not have, or of what the connector was asked for."""
 
 
 def _inverted(query: Query) -> Iterator[Fault]:
@@ -97,7 +104,7 @@ def _same_selection(query: Query, found: Ratio, missing: list[Matcher]) -> Expr 
 
 
 def _external_share(query: Query) -> Iterator[Fault]:
-    if any(word in query.words for word in _CONDITIONAL):
+    if _CONDITIONAL.search(query.words):
         return
     for found in ratios(query.tree):
         above, below = found.top.known, found.bottom.known

@@ -276,12 +276,43 @@ def test_a_figure_in_its_unit_has_no_finding(text: str, unit: str) -> None:
     assert judge(text, unit=unit, board=True) == []
 
 
-def test_an_external_ratio_that_says_what_it_is_of_has_no_finding() -> None:
-    text = (
-        "sum(rate(vllm:external_prefix_cache_hits_total[5m])) / sum(rate(vllm:external_prefix_cache_queries_total[5m]))"
-    )
-    assert judge(text, words="external hits, of what l0 missed") == []
-    assert judge(text, words="external hit rate") != []
+EXTERNAL = (
+    "sum(rate(vllm:external_prefix_cache_hits_total[5m])) / sum(rate(vllm:external_prefix_cache_queries_total[5m]))"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "external hits, of what l0 missed",
+        "external prefix cache hit rate (of queries sent to the connector)",
+        "external hit rate, of what was sent to the connector",
+        "hits of the tokens queried",
+        "share of the connector's lookups that hit",
+        "external hits / external queries",
+        "kv connector: hits per query",
+        "external hits over queries",
+        "found, of the tokens asked of the external store",
+    ],
+)
+def test_an_external_ratio_that_says_what_it_is_of_has_no_finding(words: str) -> None:
+    assert judge(EXTERNAL, words=words) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "external hit rate",
+        "hit rate of the external prefix cache",
+        "share of prompt tokens from the connector",
+        "prefix cache hits by tier {{instance}}",
+        "hit rate of all tokens",
+        "external hits of all queries",
+        "",
+    ],
+)
+def test_an_external_ratio_that_does_not_say_it_is_told(words: str) -> None:
+    assert {found.rule for found in judge(EXTERNAL, words=words)} == {"external_share"}
 
 
 def test_a_router_that_the_file_does_not_read_is_no_ones_fault() -> None:
