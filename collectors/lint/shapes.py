@@ -12,18 +12,16 @@ from collectors.lint.promql import (
     Binary,
     Call,
     Expr,
-    Negative,
     Number,
     Range,
     Selector,
-    Subquery,
-    put,
     walk,
 )
 
 RATES = ("rate", "irate", "increase")
 _KEEPS_ONE = ("clamp", "clamp_min", "clamp_max", "label_replace", "label_join", "sort", "sort_desc", "round", "abs")
 _SUMS = ("sum", "avg", "min", "max")
+_MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +76,61 @@ def operand(expr: Expr) -> Operand | None:
         case Binary("*" | "/", inner, Number()) | Binary("*", Number(), inner):
             found = operand(inner)
             return None if found is None else replace(found, scaled=True)
-        case Binary(op, inner, Number()) if op in COMPARISONS and not expr.matching.as_bool:
+        case Binary(op, inner, Number()) | Binary(op, Number(), inner) if (
+            op in COMPARISONS and not expr.matching.as_bool
+        ):
             found = operand(inner)
             return None if found is None else replace(found, guarded=True)
         case Binary("or", left, right):
             return _either(left, right)
         case Call(function, (inner, *_)) if function in _KEEPS_ONE:
             found = operand(inner)
-            floored = function in ("clamp_min", "clamp")
-            return None if found is None else replace(found, floored=found.floored or floored)
+            return None if found is None else replace(found, floored=found.floored or _is_floor(expr))
     return _core(expr)
+
+
+def _is_floor(node: Call) -> bool:
+    """A clamp from below by more than 0; what only keeps a value from being negative leaves 0 as it is."""
+    if node.function not in ("clamp_min", "clamp") or len(node.arguments) < 2:
+        return False
+    least = node.arguments[1]
+    return not isinstance(least, Number) or least.value > 0
+
+
+def without_floor(expr: Expr) -> Expr:
+    """A side of a division without what keeps it from being 0, its scale and its guards as they are."""
+    match expr:
+        case Binary("+", inner, Number()) | Binary("+", Number(), inner):
+            return without_floor(inner)
+        case Call() if _is_floor(expr):
+            return without_floor(expr.arguments[0])
+        case Call(function, (inner, *others)) if function in _KEEPS_ONE:
+            return replace(expr, arguments=(without_floor(inner), *others))
+        case Binary("or", left, Call("vector", _)):
+            return without_floor(left)
+        case Binary("or", left, right):
+            return replace(expr, left=without_floor(left), right=without_floor(right))
+        case Aggregate(_, Binary("or") as inner):
+            return replace(expr, expr=without_floor(inner))
+        case Binary("*", Number(), inner):
+            return replace(expr, right=without_floor(inner))
+        case Binary(op, Number(), inner) if op in COMPARISONS:
+            return replace(expr, right=without_floor(inner))
+        case Binary(op, inner, Number()) if op in ("-", "*", "/", *COMPARISONS):
+            return replace(expr, left=without_floor(inner))
+    return expr
 
 
 def _either(left: Expr, right: Expr) -> Operand | None:
     """`a or b`: the first, where the other is the same under another name or a constant."""
     found, other = operand(left), operand(right)
-    if found is None or (isinstance(right, Call) and right.function == "vector"):
-        return found
+    if found is None:
+        return None
+    match right:
+        case Call("vector", (constant,)):
+            # a guard takes 0 away, and then the constant stands in for it
+            instead = found.guarded and constant != Number(0.0)
+            return replace(found, floored=found.floored or instead)
     if other is None or found.known is None or other.known is None:
         return None
     same = found.known.base == other.known.base
@@ -141,57 +177,24 @@ def beneath_numbers(expr: Expr) -> Expr:
             return beneath_numbers(inner)
         case Call(function, (inner, *_)) if function in _KEEPS_ONE:
             return beneath_numbers(inner)
-        case Binary(op, inner, Number()) if op in COMPARISONS:
+        case Binary(op, inner, Number()) | Binary(op, Number(), inner) if op in COMPARISONS:
             return beneath_numbers(inner)
     return expr
 
 
-def is_fraction(expr: Expr) -> bool:
-    """Whether a value is known to lie between 0 and 1, scaling left aside."""
-    inner = beneath_numbers(expr)
-    match inner:
-        case Selector(name):
-            found = known(name)
-            return found is not None and found.fraction
-        case Aggregate(op, below) if op in ("avg", "min", "max", "topk", "bottomk", "quantile"):
-            return is_fraction(below)
-        case Binary("-", Number(1.0), below):
-            return is_fraction(below)
-        case Binary("or" | "and" | "unless", left, _):
-            return is_fraction(left)
-        case Call(("avg_over_time" | "max_over_time" | "min_over_time" | "last_over_time"), (below,)):
-            return is_fraction(below.selector if isinstance(below, Range) else below)
-        case Subquery(below):
-            return is_fraction(below)
-    found_ratio = ratio(inner)
-    return found_ratio is not None and found_ratio.is_hit_ratio
-
-
-def hundreds(expr: Expr) -> tuple[Expr, ...]:
-    """The multiplications by 100 that scale a whole expression."""
-    match expr:
-        case Binary("*", inner, Number(100.0)) | Binary("*", Number(100.0), inner):
-            return (expr, *hundreds(inner))
-        case Binary("*", inner, Number()) | Binary("*", Number(), inner):
-            return hundreds(inner)
-        case Binary("/", left, Number(100.0)):
-            return hundreds(left)[1:]
-        case Binary("/", left, right) if not hundreds(right):
-            return hundreds(left)
-        case Aggregate():
-            return hundreds(expr.expr)
-        case Call(function, (inner, *_)) if function in _KEEPS_ONE:
-            return hundreds(inner)
-        case Binary(op, left, _) if op in (*COMPARISONS, "or", "and", "unless"):
-            return hundreds(left)
-        case Negative(inner):
-            return hundreds(inner)
-    return ()
-
-
-def without_hundred(tree: Expr, node: Expr) -> Expr:
-    """The tree without one multiplication by 100."""
+def compared(node: Expr) -> tuple[Expr, str, float] | None:
+    """What is held against a number, how, and the number: `0.2 > x` is `x < 0.2`."""
     match node:
-        case Binary("*", inner, Number(100.0)) | Binary("*", Number(100.0), inner):
-            return put(tree, node, inner)
-    return tree
+        case Binary(op, left, Number(value)) if op in COMPARISONS:
+            return left, op, value
+        case Binary(op, Number(value), right) if op in COMPARISONS:
+            return right, _MIRRORED[op], value
+    return None
+
+
+def beneath_complements(expr: Expr) -> tuple[Expr, bool]:
+    """What `1 - x` or `100 - x` is made of, scale aside, and whether it falls where that grows."""
+    inner, falls = beneath_numbers(expr), False
+    while isinstance(inner, Binary) and inner.op == "-" and isinstance(inner.left, Number):
+        inner, falls = beneath_numbers(inner.right), not falls
+    return inner, falls

@@ -104,6 +104,13 @@ class Variables:
             text = text.replace(word, spelling)
         return text
 
+    def named(self, text: str) -> str:
+        """A text in which each variable is known by its name, however it is spelled there; only for comparing."""
+        for word, spelling in self._words.items():
+            if word in text:
+                text = text.replace(word, f"{_STAND_IN}_{_named(spelling)}_")
+        return text
+
 
 @dataclass(slots=True)
 class _Scan:
@@ -169,6 +176,11 @@ def _hole(scan: _Scan) -> Hole | None:
         name = text[start + 1 : end]
         return Hole(start, end, name, scan.place()) if _is_word(name) else None
     return None
+
+
+def _named(spelling: str) -> str:
+    """A variable's name and its field, the format left out: `job` of `${job:regex}`."""
+    return spelling.strip("$[]{}").partition(":")[0]
 
 
 def _is_word(name: str) -> bool:

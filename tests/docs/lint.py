@@ -43,8 +43,10 @@ is a proposal.
 
 A rule keeps silent when in doubt. A name that a fallback stands beside (`new or old`) is no fault, nor is a \
 counter shown as it is, a condition on traffic in whatever form, or an external hit ratio whose title says \
-that it is of what L0 missed. Rules that are about cache metrics look only at names that are known from \
-vLLM, LMCache and the routers.
+that it is of what L0 missed or of what the connector was asked for. A factor of 100 counts wherever it \
+stands (`100 * a / b`, `a / (b / 100)`, `a / b / 0.01`), and one variable or one set of values in two spellings \
+(`$m` and `${m:regex}`, `"a|b"` and `"(b|a)"`) is one condition. Rules that are about cache metrics look only at \
+names that are known from vLLM, LMCache and the routers.
 
 ## Rules
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from collectors.lint.conditions import conditions
 from collectors.lint.names import LMCACHE_FOUND, Known, known
 from collectors.lint.promql import Binary, Expr, Matcher, Number, Selector, put, selectors, walk
 from collectors.lint.query import Example, Fault, Query, Rule, renamed
-from collectors.lint.shapes import Ratio, ratios
+from collectors.lint.shapes import Ratio, ratios, without_floor
 from tierdeck.readings import Reading
 
 _LOOKED_UP = "vllm:prefix_cache_queries_total"
 _EXTERNAL = "vllm:external_prefix_cache_hits_total"
 _SHARED_LABELS = ("job", "instance", "namespace", "pod", "model_name", "cluster", "container", "service")
 """Labels that vLLM's series and LMCache's can both carry."""
-_CONDITIONAL = ("miss", "condition", "of external", "not in l0", "beyond l0")
-"""Words by which a title says that a ratio is of what L0 did not have."""
+_LOOKUPS = r"(external |connector('s)? )?(quer(y|ies)|lookups?|requested|(tokens )?(queried|looked up|asked for|sent))"
+_CONDITIONAL = re.compile(
+    r"miss|condition|of external|not in l0|(beyond|below|past|after) l0"
+    rf"|\b(of|per|over|divided by) (the |its )?{_LOOKUPS}\b|/ ?{_LOOKUPS}\b"
+    r"|\bexternal (queries|lookups)\b"
+    r"|\b(sent|passed|handed|put|asked) (on )?(to|of) (the |its |an? )?(\w+ )?(connector|tier|cache|store)\b"
+)
+"""Words by which a title says that a ratio is of what L0 did not have, or of what the connector was asked for."""
 
 
 def _inverted(query: Query) -> Iterator[Fault]:
@@ -32,13 +40,20 @@ def _inverted(query: Query) -> Iterator[Fault]:
         )
 
 
-def _selects(selector: Selector) -> set[Matcher]:
+def _selects(query: Query, selector: Selector) -> frozenset[Matcher]:
     """What a selector narrows to; what matches everything, and the label of a source, left out."""
-    return {
+    kept = [matcher for matcher in selector.matchers if matcher.name != "source"]
+    return frozenset().union(*(conditions(matcher, query.variables) for matcher in kept))
+
+
+def _beyond(query: Query, selector: Selector, other: Selector) -> list[Matcher]:
+    """The matchers of a selector that ask for something that the other does not."""
+    asked = _selects(query, other)
+    return sorted(
         matcher
         for matcher in selector.matchers
-        if matcher.name != "source" and (matcher.op, matcher.value) != ("=~", ".*")
-    }
+        if matcher.name != "source" and not conditions(matcher, query.variables) <= asked
+    )
 
 
 def _one_sided(query: Query) -> Iterator[Fault]:
@@ -46,10 +61,10 @@ def _one_sided(query: Query) -> Iterator[Fault]:
         top, bottom = found.top, found.bottom
         if not _of_one_exporter(found) or found.node.matching.on is not None:
             continue
-        above, below = _selects(top.selector), _selects(bottom.selector)
-        if above == below:
+        only_above = _beyond(query, top.selector, bottom.selector)
+        only_below = _beyond(query, bottom.selector, top.selector)
+        if not only_above and not only_below:
             continue
-        only_above, only_below = sorted(above - below), sorted(below - above)
         parts = [f"only the dividend selects {_written(query, only_above)}"] if only_above else []
         parts += [f"only the divisor selects {_written(query, only_below)}"] if only_below else []
         told = " and ".join(parts)
@@ -89,7 +104,7 @@ def _same_selection(query: Query, found: Ratio, missing: list[Matcher]) -> Expr 
 
 
 def _external_share(query: Query) -> Iterator[Fault]:
-    if any(word in query.words for word in _CONDITIONAL):
+    if _CONDITIONAL.search(query.words):
         return
     for found in ratios(query.tree):
         above, below = found.top.known, found.bottom.known
@@ -153,8 +168,10 @@ def _external_instead(query: Query, part: Expr) -> Expr | None:
 def _idle_as_zero(query: Query) -> Iterator[Fault]:
     for found in ratios(query.tree):
         if found.is_hit_ratio and found.bottom.floored:
-            # in an alert the comparison with NaN does what `> 0` does
-            right = found.bottom.core if query.alert else Binary(">", found.bottom.core, Number(0.0))
+            right = without_floor(found.node.right)
+            if not query.alert and not found.bottom.guarded:
+                # in an alert the comparison with NaN does what `> 0` does
+                right = Binary(">", right, Number(0.0))
             yield Fault(
                 "The divisor is kept from being 0, so that no traffic reads as a hit ratio of 0.",
                 put(query.tree, found.node.right, right),

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from collectors.lint.labels import one_each
 from collectors.lint.names import known, recorded
-from collectors.lint.promql import Aggregate, Binary, Call, Expr, Number, Range, Selector, Subquery, put, walk
+from collectors.lint.promql import Aggregate, Binary, Call, Expr, Range, Selector, Subquery, put, walk
 from collectors.lint.query import Example, Fault, Query, Rule
 from collectors.lint.rules.metric_names import from_counters, is_router_copy
-from collectors.lint.shapes import RATES, Operand, Ratio, beneath_numbers, operand, ratio, ratios
+from collectors.lint.shapes import RATES, Operand, Ratio, beneath_numbers, compared, operand, ratio, ratios
 from collectors.source import Kind
 
 
@@ -60,9 +60,10 @@ def _summed(core: Expr) -> Expr:
 
 def _threshold(query: Query) -> Iterator[Fault]:
     for node in walk(query.tree):
-        if isinstance(node, Binary) and node.op in (">", ">=") and isinstance(node.right, Number):
-            side = operand(node.left)
-            if side is None or side.known is None or side.rate or not node.right.value > 0:
+        held = compared(node)
+        if held is not None and held[1] in (">", ">=") and held[2] > 0:
+            side = operand(held[0])
+            if side is None or side.known is None or side.rate:
                 continue
             if side.known.kind is Kind.COUNTER:
                 grown = Call("increase", (Range(side.selector, query.window()),))

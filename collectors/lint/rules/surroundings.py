@@ -22,7 +22,8 @@ from collectors.lint.promql import (
     walk,
 )
 from collectors.lint.query import Example, Fault, Query, Rule
-from collectors.lint.shapes import Ratio, beneath_numbers, hundreds, is_fraction, ratio, without_hundred
+from collectors.lint.scales import hundredth, scale
+from collectors.lint.shapes import Ratio, beneath_complements, compared, ratio
 from collectors.source import Kind
 from tierdeck.readings import Reading
 
@@ -32,30 +33,36 @@ _TRAFFIC = (Reading.REQUESTS, Reading.RUNNING)
 
 
 def _percent(query: Query) -> Iterator[Fault]:
-    factors = hundreds(query.tree)
-    fraction = is_fraction(query.tree)
-    divides = any(isinstance(node, Binary) and node.op == "/" for node in walk(query.tree))
-    if len(factors) > 1 and fraction:
-        yield Fault("A ratio is multiplied by 100 twice.", without_hundred(query.tree, factors[0]))
-    elif factors and query.unit == "percentunit" and (fraction or divides):
-        yield Fault(
-            "The unit percentunit multiplies by 100 itself: 0.8 shows as 8000 %.",
-            without_hundred(query.tree, factors[0]),
-        )
-    elif not factors and query.unit == "percent" and fraction:
+    found = scale(query.tree)
+    if found.hundreds > 1 and found.is_fraction(found.hundreds):
+        yield Fault("A ratio is multiplied by 100 twice.", hundredth(query.tree))
+    elif found.hundreds > 0 and query.unit == "percentunit" and (found.fraction or found.divides):
+        yield Fault("The unit percentunit multiplies by 100 itself: 0.8 shows as 8000 %.", hundredth(query.tree))
+    elif query.unit == "percent" and found.is_fraction(0):
         yield Fault(
             "The unit percent expects 0 to 100, and this lies between 0 and 1: 0.8 shows as 0.8 %.",
             Binary("*", Number(100.0), query.tree),
         )
     if query.alert:
-        for node in walk(query.tree):
-            match node:
-                case Binary(op, left, Number(value)) if op in COMPARISONS and 1 < value <= 100:
-                    if is_fraction(left) and left is beneath_numbers(left):
-                        yield Fault(
-                            f"This lies between 0 and 1 and is held against {value:g}: the answer never changes.",
-                            put(query.tree, node, replace(node, right=Number(value / 100))),
-                        )
+        yield from _per_cent_threshold(query)
+
+
+def _per_cent_threshold(query: Query) -> Iterator[Fault]:
+    for node in walk(query.tree):
+        held = compared(node)
+        if held is None or not isinstance(node, Binary):
+            continue
+        value, _, threshold = held
+        if 1 < threshold <= 100 and scale(value).is_fraction(0):
+            instead = Number(threshold / 100)
+            yield Fault(
+                f"This lies between 0 and 1 and is held against {threshold:g}: the answer never changes.",
+                put(
+                    query.tree,
+                    node,
+                    replace(node, right=instead) if value is node.left else replace(node, left=instead),
+                ),
+            )
 
 
 def _no_match(query: Query) -> Iterator[Fault]:
@@ -67,8 +74,8 @@ def _no_match(query: Query) -> Iterator[Fault]:
         left, right = labels(node.left), labels(node.right)
         if left is None or right is None:
             continue
-        only_left = (left.exact or left.at_least) - right.exact if right.exact is not None else frozenset()
-        only_right = (right.exact or right.at_least) - left.exact if left.exact is not None else frozenset()
+        only_left = _lacking(query, left.exact or left.at_least, right.exact)
+        only_right = _lacking(query, right.exact or right.at_least, left.exact)
         if only_left or only_right:
             lacks = [f"the right side lacks {_listed(only_left)}"] if only_left else []
             lacks += [f"the left side lacks {_listed(only_right)}"] if only_right else []
@@ -77,6 +84,14 @@ def _no_match(query: Query) -> Iterator[Fault]:
                 f"Nothing matches: {' and '.join(lacks)}, so that {effect.get(node.op, 'the result is empty')}.",
                 _grouped_alike(query.tree, node) or _matched(query.tree, node, left.exact, right.exact),
             )
+
+
+def _lacking(query: Query, names: frozenset[str], exact: frozenset[str] | None) -> frozenset[str]:
+    """The names that the exact labels of the other side lack; one variable in two spellings is one name."""
+    if exact is None:
+        return frozenset()
+    there = {query.variables.named(name) for name in exact}
+    return frozenset(name for name in names if query.variables.named(name) not in there)
 
 
 def _listed(names: frozenset[str]) -> str:
@@ -115,9 +130,14 @@ def _no_guard(query: Query) -> Iterator[Fault]:
     if not query.alert or _guards(query.tree):
         return
     for node in walk(query.tree):
-        if not isinstance(node, Binary) or node.op not in ("<", "<=") or not isinstance(node.right, Number):
+        held = compared(node)
+        if held is None:
             continue
-        found = ratio(beneath_numbers(node.left))
+        value, op, _ = held
+        inner, falls = beneath_complements(value)
+        found = ratio(inner)
+        if op not in ((">", ">=") if falls else ("<", "<=")):
+            continue
         if found is None or not found.is_hit_ratio or found.bottom.guarded:
             continue
         guard = Binary(">", _traffic(found), Number(_ENOUGH_TOKENS))
@@ -143,10 +163,10 @@ def _is_traffic(side: Expr) -> bool:
     """A comparison of something that counts work; a hit ratio itself is none."""
     compared = [one for one in walk(side) if isinstance(one, Binary) and one.op in COMPARISONS]
     for one in compared:
-        inner = beneath_numbers(one.left)
-        if ratio(inner) is not None:
+        value = one.right if isinstance(one.left, Number) else one.left
+        if ratio(beneath_complements(value)[0]) is not None or scale(value).fraction:
             continue
-        for selector in selectors(one.left):
+        for selector in selectors(value):
             found = known(selector.name)
             if found is None or found.role == "lookups" or found.reading in _TRAFFIC or found.part == "_count":
                 return True

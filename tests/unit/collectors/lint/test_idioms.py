@@ -193,7 +193,36 @@ ALERTS = (
 )
 
 HIT_RATIO = RIGHT[0]
+HITS, LOOKUPS = "sum(rate(vllm:prefix_cache_hits_total[5m]))", "sum(rate(vllm:prefix_cache_queries_total[5m]))"
+PER_CENT = (
+    f"100 * {HITS} / {LOOKUPS}",
+    f"{HITS} * 100 / {LOOKUPS}",
+    f"{HITS} / {LOOKUPS} * 100",
+    f"{HITS} / ({LOOKUPS} / 100)",
+    f"{HITS} / (0.01 * {LOOKUPS})",
+    f"{HITS} / {LOOKUPS} / 0.01",
+    f"{HITS} / ({LOOKUPS} / 100 > 0)",
+    f"{HITS} * 1000 / {LOOKUPS} / 10",
+    f"max(100 * {HITS} / {LOOKUPS})",
+    f"round({HITS} * 100 / {LOOKUPS})",
+    f"100 - 100 * {HITS} / {LOOKUPS}",
+    f"100 * (1 - {HITS} / {LOOKUPS})",
+    f"max_over_time((100 * {HITS} / {LOOKUPS})[1h:1m])",
+    f"quantile_over_time(0.9, (100 * {HITS} / {LOOKUPS})[1h:1m])",
+    f"vector(scalar(100 * {HITS} / {LOOKUPS}))",
+    "avg(100 * vllm:kv_cache_usage_perc)",
+    "topk(3, ceil(vllm:kv_cache_usage_perc / 0.01))",
+)
+"""From 0 to 100, whatever does it."""
+
 UNITS = (
+    *((text, "percent") for text in PER_CENT),
+    (f"{HITS} / {LOOKUPS} * 1000", "percent"),
+    (f"100 * ({HITS} / {LOOKUPS}) > bool 50", "percentunit"),
+    (f"{HITS} / {LOOKUPS} > bool 0.5", "percent"),
+    (f"count(100 * {HITS} / {LOOKUPS})", "percentunit"),
+    (f"100 * {HITS} / {LOOKUPS} / 100", "percentunit"),
+    (f"100 * {HITS} / (100 * {LOOKUPS})", "percentunit"),
     (
         f"100 * {HIT_RATIO}",
         "percent",
@@ -226,17 +255,64 @@ def test_a_right_alert_has_no_finding(text: str) -> None:
     assert judge(text, alert=True) == []
 
 
+@pytest.mark.parametrize("text", PER_CENT)
+@pytest.mark.parametrize("held", ["({}) < 20 and {} > 100", "20 > ({}) and {} > 100", "({}) > 90 and {} > 100"])
+def test_what_lies_between_0_and_100_may_be_held_against_per_cents(text: str, held: str) -> None:
+    found = judge(held.format(text, LOOKUPS), alert=True)
+    assert [one for one in found if one.rule == "percent_unit"] == []
+
+
+def test_a_condition_on_traffic_may_have_its_number_on_the_left() -> None:
+    assert judge(f"{HITS} / {LOOKUPS} < 0.3 and 10 < {LOOKUPS}", alert=True) == []
+    assert judge(f"{HITS} / (10 < {LOOKUPS}) < 0.3", alert=True) == []
+
+
+def test_a_clamp_that_leaves_0_as_it_is_hides_no_idle_model() -> None:
+    assert judge(f"{HITS} / clamp_min({LOOKUPS}, 0)") == []
+
+
 @pytest.mark.parametrize(("text", "unit"), UNITS)
 def test_a_figure_in_its_unit_has_no_finding(text: str, unit: str) -> None:
     assert judge(text, unit=unit, board=True) == []
 
 
-def test_an_external_ratio_that_says_what_it_is_of_has_no_finding() -> None:
-    text = (
-        "sum(rate(vllm:external_prefix_cache_hits_total[5m])) / sum(rate(vllm:external_prefix_cache_queries_total[5m]))"
-    )
-    assert judge(text, words="external hits, of what l0 missed") == []
-    assert judge(text, words="external hit rate") != []
+EXTERNAL = (
+    "sum(rate(vllm:external_prefix_cache_hits_total[5m])) / sum(rate(vllm:external_prefix_cache_queries_total[5m]))"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "external hits, of what l0 missed",
+        "external prefix cache hit rate (of queries sent to the connector)",
+        "external hit rate, of what was sent to the connector",
+        "hits of the tokens queried",
+        "share of the connector's lookups that hit",
+        "external hits / external queries",
+        "kv connector: hits per query",
+        "external hits over queries",
+        "found, of the tokens asked of the external store",
+    ],
+)
+def test_an_external_ratio_that_says_what_it_is_of_has_no_finding(words: str) -> None:
+    assert judge(EXTERNAL, words=words) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "external hit rate",
+        "hit rate of the external prefix cache",
+        "share of prompt tokens from the connector",
+        "prefix cache hits by tier {{instance}}",
+        "hit rate of all tokens",
+        "external hits of all queries",
+        "",
+    ],
+)
+def test_an_external_ratio_that_does_not_say_it_is_told(words: str) -> None:
+    assert {found.rule for found in judge(EXTERNAL, words=words)} == {"external_share"}
 
 
 def test_a_router_that_the_file_does_not_read_is_no_ones_fault() -> None:
