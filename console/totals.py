@@ -39,7 +39,7 @@ class EndpointSummary:
 
 def summarize_endpoint(accounts: EndpointAccounts, limits: WarmingLimits) -> EndpointSummary:
     """Both sums and the replicas' own figures."""
-    now = summarize_fleet(accounts.replicas, limits, accounts.shared)
+    now = summarize_fleet(accounts.replicas, limits, accounts.shared, accounts.shared_gauges)
     whole = now
     if accounts.departed and now.state.readable:
         past = summarize_fleet([*accounts.replicas, *accounts.departed], limits, accounts.shared)

@@ -25,7 +25,7 @@ def status(settings: Settings) -> dict[str, object]:
         accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
     rows = []
     for endpoint in accounts:
-        summary = summarize_fleet(endpoint.replicas, settings.warming, endpoint.shared)
+        summary = summarize_fleet(endpoint.replicas, settings.warming, endpoint.shared, endpoint.shared_gauges)
         ratio = summary.tiers.by_token
         tokens = summary.tiers.prompt_tokens
         row: dict[str, object] = {
@@ -69,10 +69,11 @@ def endpoints(settings: Settings) -> dict[str, object]:
 
 
 def _sizes(endpoint: Endpoint, account: EndpointAccounts | None, pool: PoolAccount | None) -> dict[str, object]:
-    """L0 and L1 of one replica (the smallest, where they differ), and the pool, in bytes."""
+    """L0 and L1 of one replica (the smallest, where they differ; a shared server's L1 too), and the pool, in bytes."""
     gauges = [replica.gauges for replica in account.replicas] if account is not None else []
+    caches = [*gauges, account.shared_gauges] if account is not None else []
     tokens = [gauge.kv_capacity_tokens for gauge in gauges if gauge.kv_capacity_tokens]
-    l1 = [gauge.l1_capacity_bytes for gauge in gauges if gauge.l1_capacity_bytes]
+    l1 = [gauge.l1_capacity_bytes for gauge in caches if gauge.l1_capacity_bytes]
     per_token = endpoint.kv_bytes_per_token
     return {
         "l0_bytes": number(min(tokens) * per_token) if tokens and per_token else None,
@@ -122,7 +123,7 @@ def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, ob
     if len(found) > 1:
         raise TierdeckError(f"{name!r} exists in several clusters: {', '.join(clusters)}")
     pool = next((pool.account for pool in pools if pool.key.cluster == found[0].cluster), None)
-    beside = Beside(found[0].shared, pool, found[0].notes, salts)
+    beside = Beside(found[0].shared, pool, found[0].notes, salts, found[0].shared_gauges)
     return fleet_document(window_seconds, found[0].replicas, settings.warming, beside)
 
 
