@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,16 +30,17 @@ def explain(snapshot: Snapshot, limits: WarmingLimits) -> dict[str, object]:
     rounds = {name: _rounds(snapshot, name, accountant) for name, accountant in accountants.items()}
     surely, maybe = same_processes(_engine_pages(snapshot))
     accounts = [
-        replace(replica_account(name, parts), copy_of=surely.get(name, ""))
+        replace(replica_account(name, parts), copy_of=surely.get(name, ""), role=snapshot.replica(name).role)
         for name, parts in rounds.items()
         if name != FLEET
     ]
-    fleet = replica_account(FLEET, rounds[FLEET]).ledger if FLEET in rounds else None
+    fleet = replica_account(FLEET, rounds[FLEET]) if FLEET in rounds else None
     beside = Beside(
-        shared=fleet if fleet is not None and fleet.has_cache else None,
+        shared=fleet.ledger if fleet is not None and fleet.ledger.has_cache else None,
         pool=_pool(snapshot),
-        notes=(*(fleet.notes if fleet is not None else ()), *(_alike(*pair) for pair in maybe.items())),
+        notes=(*(fleet.ledger.notes if fleet is not None else ()), *(_alike(*pair) for pair in maybe.items())),
         salts=_salts(part for parts in rounds.values() for part in parts),
+        gauges=fleet.gauges if fleet is not None else Gauges(),
     )
     document = fleet_document(snapshot.window_seconds, accounts, limits, beside)
     replicas: Any = document["replicas"]
@@ -68,10 +69,21 @@ def replica_account(name: str, rounds: list[Round]) -> ReplicaAccount:
     ttft: Histogram | None = None
     gauges = Gauges()
     for part in rounds:
-        gauges = gauges.then(part.gauges, engine_read=part.answer is Answer.ENGINE)
+        gauges = gauges.then(part.gauges, engine_read=part.gauges.kv_usage_untold)
         if part.ttft is not None:
             ttft = part.ttft if ttft is None else ttft + part.ttft
-    return ReplicaAccount(name, merge([part.ledger for part in rounds]), rounds[-1].answer, ttft, gauges)
+    ledger = replace(merge([part.ledger for part in rounds]), engine_covers=_engine_covers(rounds))
+    return ReplicaAccount(name, ledger, rounds[-1].answer, ttft, gauges)
+
+
+def _engine_covers(rounds: Sequence[Round]) -> bool:
+    """False where vLLM's first count is a baseline after the first moment, or nothing was counted at the last one."""
+    read = [part for part in rounds if part.answer is Answer.ENGINE]
+    if not read or len(rounds) == 1:
+        return True
+    begins_late = read[0] is not rounds[0] and not read[0].ledger.engine_scrapes
+    ends_early = read[-1] is rounds[-1] and not read[-1].ledger.engine_scrapes
+    return not (begins_late or ends_early)
 
 
 def _accountant(snapshot: Snapshot, name: str) -> ReplicaAccountant:

@@ -34,13 +34,15 @@ def replica_gauges(readings: Mapping[str, TargetReading]) -> Gauges:
             usages.append((reading.gauges.get(Key(Reading.KV_USAGE, engine)), capacity))
     capacities = [capacity for _, capacity in usages]
     used, capacity = _l1(readings)
+    usage = weighted_usage(usages).value
     return Gauges(
-        kv_usage_ratio=weighted_usage(usages).value,
+        kv_usage_ratio=usage,
         kv_capacity_tokens=_total(capacities),
         running=_total(reading.gauge(Reading.RUNNING) for reading in engines),
         waiting=_total(reading.gauge(Reading.WAITING) for reading in engines),
         l1_used_bytes=used,
         l1_capacity_bytes=capacity,
+        kv_usage_untold=usage is None and bool(usages) and all(one is not None for one, _ in usages),
     )
 
 

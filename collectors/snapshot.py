@@ -58,6 +58,7 @@ def read_snapshot(folder: Path) -> Snapshot:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a directory", "Make one with `tierdeck snapshot DIR`.")
+    _refuse_bundles(folder)
     bodies: dict[str, dict[int, dict[str, str]]] = {}
     for replica in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
         bodies[replica.name] = {}
@@ -76,6 +77,20 @@ def read_snapshot(folder: Path) -> Snapshot:
         raise UsageError(f"{folder} holds no replica", _SHAPE)
     facts = _read_facts(folder / "fleet.json")
     return Snapshot(moments, bodies, facts.first_moment, facts.kv_bytes_per_token, facts.roles, facts.versions)
+
+
+def _refuse_bundles(folder: Path) -> None:
+    """`snapshot` saves each endpoint in a folder of its own, one level deeper.
+
+    Raises:
+        UsageError: this is the folder above them.
+    """
+    bundles = sorted(path.parent.name for path in folder.glob("*/fleet.json"))
+    if bundles and not (folder / "fleet.json").exists():
+        raise UsageError(
+            f"{folder} holds a snapshot of each of several endpoints: {', '.join(bundles)}",
+            f"Explain one of them: tierdeck explain {folder / bundles[0]}",
+        )
 
 
 def _read_moment(folder: Path) -> dict[str, str]:
@@ -121,30 +136,67 @@ class _Facts:
 def _read_facts(path: Path) -> _Facts:
     if not path.exists():
         return _Facts()
+    document = _parsed(_read_text(path))
+    if not isinstance(document, dict):
+        raise _unusable("it must hold one JSON object")
+    kv_bytes = _number(document, "kv_bytes_per_token")
+    if kv_bytes is not None and kv_bytes <= 0:
+        raise _unusable("kv_bytes_per_token must be above 0")
+    return _Facts(
+        first_moment=_number(document, "first_moment"),
+        kv_bytes_per_token=kv_bytes,
+        roles={name: _role(name, role) for name, role in _object(document, "roles").items()},
+        versions={name: _versions(name, versions) for name, versions in _object(document, "versions").items()},
+    )
+
+
+def _unusable(reason: str) -> UsageError:
+    return UsageError(f"fleet.json can't be used: {reason}", "Its keys are in docs/cli.md.")
+
+
+def _parsed(text: str) -> object:
     try:
-        document = json.loads(_read_text(path))
-        if not isinstance(document, dict):
-            raise UsageError("fleet.json must hold one JSON object", "Its keys are in docs/cli.md.")
-        first, kv_bytes = _epoch(document, "first_moment"), _epoch(document, "kv_bytes_per_token")
-        return _Facts(
-            first_moment=first,
-            kv_bytes_per_token=kv_bytes,
-            roles={str(name): Role(role) for name, role in (document.get("roles") or {}).items()},
-            versions={
-                str(name): {str(component): str(version) for component, version in versions.items()}
-                for name, versions in (document.get("versions") or {}).items()
-            },
-        )
-    except (ValueError, TypeError, AttributeError, RecursionError, ArithmeticError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UsageError(f"fleet.json can't be used: {reason}", "Its keys are in docs/cli.md.") from error
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _unusable(f"line {error.lineno}, column {error.colno} is no JSON") from error
+    except (ValueError, RecursionError) as error:
+        raise _unusable("a number in it is too long, or it is nested too deeply") from error
 
 
-def _epoch(document: dict[str, object], key: str) -> float | None:
+def _object(document: dict[str, object], key: str) -> dict[str, object]:
+    """A JSON object; empty where the key is missing or null."""
+    value = document.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _unusable(f"{key} must be a JSON object")
+    return value
+
+
+def _role(name: str, value: object) -> Role:
+    if value not in list(Role):
+        raise _unusable(f"roles.{_short(name)} must be one of {', '.join(Role)}")
+    return Role(str(value))
+
+
+def _versions(name: str, value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _unusable(f'versions.{_short(name)} must name components, such as {{"vllm": "0.32.0"}}')
+    told = {component: version for component, version in value.items() if version is not None}
+    if not all(isinstance(version, str) for version in told.values()):
+        raise _unusable(f'versions.{_short(name)}: a version must be a text, such as "0.32.0"')
+    return told
+
+
+def _short(name: str) -> str:
+    return " ".join(name.split())[:60]
+
+
+def _number(document: dict[str, object], key: str) -> float | None:
     """A finite number, or None where the key is missing."""
     value = document.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
-        raise ValueError(f"{key} must be a number")
+        raise _unusable(f"{key} must be a number")
     return float(value)

@@ -94,6 +94,8 @@ def _sources(tiers: TierSplit) -> dict[Source, tuple[float, float, float]]:
             for source, part in ((Source.L1, l1), (Source.L2, l2)):
                 value = part.figure.value or 0.0
                 found[source] = (value, _or(part.low.value, value), _or(part.high.value, value))
+    if tiers.l0.value is not None and tiers.l0.value > whole:
+        found = {}  # more hit than looked up: nothing here is a share
     rest = whole - sum(value for value, _, _ in found.values())
     found[Source.UNKNOWN] = (max(0.0, rest),) * 3
     return found
@@ -125,6 +127,7 @@ def source_series(series: pd.DataFrame) -> pd.DataFrame:
         }
     ).fillna(0.0)
     whole = series["prompt_tokens"]
+    known = known.where(~(known[Source.L0] > whole), other=0.0)  # more hit than looked up: nothing is a share
     known[Source.UNKNOWN] = (whole - known.sum(axis=1)).clip(lower=0.0).fillna(0.0)
     known = known.where(whole.notna(), other=float("nan"))
     known.columns = pd.Index([str(source) for source in known.columns])

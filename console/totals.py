@@ -11,7 +11,7 @@ from tierdeck.figure import ZERO, Bounded, Figure
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import together
 from tierdeck.split import TierSplit, split
-from tierdeck.summary import Summary, summarize, summarize_fleet
+from tierdeck.summary import Summary, summarize, summarize_window
 
 NOTHING_READABLE = "no endpoint has a readable replica"
 
@@ -39,11 +39,7 @@ class EndpointSummary:
 
 def summarize_endpoint(accounts: EndpointAccounts, limits: WarmingLimits) -> EndpointSummary:
     """Both sums and the replicas' own figures."""
-    now = summarize_fleet(accounts.replicas, limits, accounts.shared)
-    whole = now
-    if accounts.departed and now.state.readable:
-        past = summarize_fleet([*accounts.replicas, *accounts.departed], limits, accounts.shared)
-        whole = replace(now, tiers=past.tiers, requests=past.requests, ttft=past.ttft, ttft_reason=past.ttft_reason)
+    whole = summarize_window(accounts.replicas, accounts.departed, limits, accounts.shared, accounts.shared_gauges)
     each = tuple((one, summarize(one, limits, accounts.shared)) for one in accounts.replicas)
     if accounts.shared is not None or not whole.state.readable:
         return EndpointSummary(accounts, whole, each, (whole,))

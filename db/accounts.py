@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from db.clauses import rolled_at, scope
-from db.inventory import Whose, read_names
+from db.inventory import Whose, read_roles
 from db.parts import read_parts
 from db.records import EndpointAccounts
 from db.replica_windows import Replicas, ReplicaWindow, put_together, shared_ledger
 from db.spans import spans
-from tierdeck.account import Answer, ReplicaAccount
-from tierdeck.fleet import FLEET
+from tierdeck.account import Answer, Gauges, ReplicaAccount
+from tierdeck.fleet import FLEET, Role
 from tierdeck.ledger import TokenLedger
 
 
@@ -36,23 +36,26 @@ def read_accounts(
     for span in spans(window.start_at, window.end_at, rolled_at(connection)):
         parts += read_parts(connection, span, whose)
     found = put_together(parts)
-    declared = read_names(connection, Whose(cluster, endpoint))
-    return [_endpoint(owner, names, found.get(owner, {}), window) for owner, names in declared.items()]
+    declared = read_roles(connection, Whose(cluster, endpoint))
+    return [_endpoint(owner, roles, found.get(owner, {}), window) for owner, roles in declared.items()]
 
 
-def _endpoint(owner: tuple[str, str], declared: Sequence[str], windows: Replicas, window: Window) -> EndpointAccounts:
-    names = [name for name in declared if name != FLEET]
-    departed = sorted(windows.keys() - set(names) - {FLEET})
+def _endpoint(
+    owner: tuple[str, str], declared: Mapping[str, Role], windows: Replicas, window: Window
+) -> EndpointAccounts:
+    roles = {name: role for name, role in declared.items() if name != FLEET}
+    departed = sorted(windows.keys() - roles.keys() - {FLEET})
     last = [one.ledger.ended_at for one in windows.values()]
     return EndpointAccounts(
         cluster=owner[0],
         endpoint=owner[1],
-        replicas=[_replica(name, windows.get(name), window) for name in names],
+        replicas=[replace(_replica(name, windows.get(name), window), role=role) for name, role in roles.items()],
         shared=shared_ledger(windows),
         models=tuple(sorted(_models(windows.values()))),
         last_at=max(last, default=None),
         departed=[windows[name].account(name) for name in departed],
         notes=tuple(sorted(windows[FLEET].ledger.notes)) if FLEET in windows else (),
+        shared_gauges=windows[FLEET].gauges if FLEET in windows else Gauges(),
     )
 
 

@@ -49,13 +49,15 @@ def read_pools(connection: Connection, cluster: str | None, origin: str | None =
     return [pool for pools in found.values() for pool in pools]
 
 
-def read_names(connection: Connection, whose: Whose) -> dict[tuple[str, str], list[str]]:
-    """Names of the replicas by (cluster, endpoint), `_fleet` included: the inventory without its targets."""
-    found: dict[tuple[str, str], list[str]] = {(row.cluster, row.name): [] for row in _endpoint_rows(connection, whose)}
-    statement = select(replicas.c.cluster, replicas.c.endpoint, replicas.c.replica).order_by(replicas.c.position)
-    for cluster, endpoint, replica in connection.execute(statement.where(*whose.conditions(replicas))):
+def read_roles(connection: Connection, whose: Whose) -> dict[tuple[str, str], dict[str, Role]]:
+    """Roles of the replicas by (cluster, endpoint) and name, `_fleet` included: the inventory without its targets."""
+    owners = [(row.cluster, row.name) for row in _endpoint_rows(connection, whose)]
+    found: dict[tuple[str, str], dict[str, Role]] = {owner: {} for owner in owners}
+    columns = (replicas.c.cluster, replicas.c.endpoint, replicas.c.replica, replicas.c.role)
+    statement = select(*columns).order_by(replicas.c.position)
+    for cluster, endpoint, replica, role in connection.execute(statement.where(*whose.conditions(replicas))):
         if (cluster, endpoint) in found:
-            found[cluster, endpoint].append(replica)
+            found[cluster, endpoint][replica] = Role(role)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tierdeck.account import PoolAccount, ReplicaAccount
+from tierdeck.account import Gauges, PoolAccount, ReplicaAccount
 from tierdeck.fleet import ReplicaKey
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note
@@ -25,6 +25,7 @@ class EndpointAccounts:
         departed: replicas with rounds in the window that the inventory no longer has, with their
             last answer: add them where a long window's tokens count, not where the present does.
         notes: notes of the sources that belong to no replica.
+        shared_gauges: of the cache server that the replicas share.
     """
 
     cluster: str
@@ -35,6 +36,7 @@ class EndpointAccounts:
     last_at: float | None
     departed: list[ReplicaAccount] = field(default_factory=list)
     notes: tuple[Note, ...] = ()
+    shared_gauges: Gauges = field(default_factory=Gauges)
 
 
 @dataclass(frozen=True, slots=True)

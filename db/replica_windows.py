@@ -73,7 +73,8 @@ def summarize_bucket(replicas: Mapping[str, ReplicaWindow], limits: WarmingLimit
     accounts = [window.account(name) for name, window in replicas.items() if name != FLEET]
     told = [_as_told(account) for account in accounts]
     readable = sum(account.state(limits).readable for account in told)
-    return summarize_fleet(told, limits, shared_ledger(replicas)), len(told), readable
+    gauges = replicas[FLEET].gauges if FLEET in replicas else None
+    return summarize_fleet(told, limits, shared_ledger(replicas), gauges), len(told), readable
 
 
 def _as_told(account: ReplicaAccount) -> ReplicaAccount:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tierdeck.figure import Figure
+from tierdeck.fleet import Role
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger
 
@@ -62,7 +63,11 @@ def worst_first(state: ReplicaState) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """Last values; None where not exported. `kv_capacity_tokens` weighs usage in sums."""
+    """Last values; None where not exported. `kv_capacity_tokens` weighs usage in sums.
+
+    Attributes:
+        kv_usage_untold: usages were exported, but differ and lack a capacity; not stored.
+    """
 
     kv_usage_ratio: float | None = None
     kv_capacity_tokens: float | None = None
@@ -70,17 +75,17 @@ class Gauges:
     waiting: float | None = None
     l1_used_bytes: float | None = None
     l1_capacity_bytes: float | None = None
+    kv_usage_untold: bool = field(default=False, compare=False)
 
     def then(self, later: Gauges, *, engine_read: bool) -> Gauges:
         """The later value of each gauge, the earlier one where the later scrape lacked it.
 
         Args:
-            engine_read: vLLM was read in the later round: its usage counts even where it can't be
+            engine_read: vLLM's usage was read in the later round: it counts even where it can't be
                 told, since an older one would not be true any more.
         """
-        usage = later.kv_usage_ratio
-        if usage is None and not engine_read:
-            usage = self.kv_usage_ratio
+        is_lost = later.kv_usage_ratio is None and engine_read
+        usage = None if is_lost else _later(self.kv_usage_ratio, later.kv_usage_ratio)
         return Gauges(
             kv_usage_ratio=usage,
             kv_capacity_tokens=_later(self.kv_capacity_tokens, later.kv_capacity_tokens),
@@ -95,7 +100,7 @@ def _later(before: float | None, after: float | None) -> float | None:
     return before if after is None else after
 
 
-GAUGE_FIELDS = tuple(Gauges.__dataclass_fields__)
+GAUGE_FIELDS = tuple(name for name in Gauges.__dataclass_fields__ if name != "kv_usage_untold")
 
 
 def weighted_usage(parts: Sequence[tuple[float | None, float | None]]) -> Figure:
@@ -129,7 +134,8 @@ class WarmingLimits:
 class ReplicaAccount:
     """One replica's window. `answer` is about the last moment, the rest about the whole window.
 
-    `copy_of` names the replica whose engine this one's surely is, seen over another path; "": none.
+    `copy_of` names the replica whose engine this one's surely is, seen over another path; "": none. A
+    decode replica's `role` lets it tell what was transferred, be it 0.
     """
 
     name: str
@@ -138,6 +144,7 @@ class ReplicaAccount:
     ttft: Histogram | None = None
     gauges: Gauges = field(default_factory=Gauges)
     copy_of: str = ""
+    role: Role = Role.BOTH
 
     def state(self, limits: WarmingLimits) -> ReplicaState:
         if self.answer in _UNREADABLE:

@@ -150,7 +150,7 @@ def worth(ledger: TokenLedger, tiers: TierSplit, highest: Ceiling) -> Worth:
     hits = tiers.l0 + tiers.lower
     if tiers.found_not_loaded.known:
         hits = hits + tiers.found_not_loaded
-    low = Ratio.of(hits, tiers.prompt_tokens)
+    low = Ratio.of(hits, tiers.prompt_tokens) if tiers.by_token.known else tiers.by_token
     high = highest.hit_ratio.high
     if low.value is not None and high.value is not None and high.value < low.value:
         high = low  # the prompts that finished are not quite those that were looked up

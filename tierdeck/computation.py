@@ -124,7 +124,9 @@ COMPUTATIONS: dict[str, Computation] = {
         (NoteCode.FOUND_NOT_LOADED,),
     ),
     "tier_usage.L1": Computation(
-        "L1 usage", "bytes held, last value; the capacity is bytes held / usage", (Reading.L1_USED, Reading.L1_USAGE)
+        "L1 usage",
+        "bytes held, last value; the capacity is bytes held / usage; a fleet's has a shared server's among them",
+        (Reading.L1_USED, Reading.L1_USAGE),
     ),
     "ceiling.hit_ratio": Computation(
         "Ceiling, by token",

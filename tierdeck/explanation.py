@@ -24,7 +24,7 @@ def explanation(document: dict[str, Any]) -> str:
     window = format_seconds(document["window_seconds"])
     lines = [f"Ledger of {window}", ""]
     fleet, replicas = document["fleet"], document["replicas"]
-    if len(replicas) != 1:
+    if len(replicas) != 1 or fleet.get("departed"):
         lines += _block("fleet", fleet)
     for name, replica in replicas.items():
         lines += _block(name, replica)
@@ -56,6 +56,8 @@ def _block(name: str, part: dict[str, Any]) -> Iterator[str]:
     yield _line("ceiling", _ceiling(part))
     yield _line("worth it", _worth(part))
     yield from _names(part.get("names", {}))
+    if part.get("departed"):
+        yield _line("left", f"{', '.join(part['departed'])}: their tokens are in the sum")
     if part.get("unreadable"):
         yield _line("unreadable", ", ".join(part["unreadable"]))
     for note in part["notes"]:

@@ -48,38 +48,33 @@ def breaches(ledger: TokenLedger, *, of_cache: bool) -> list[Note]:
 
 
 def has_more_hits_than_lookups(ledger: TokenLedger) -> bool:
-    """L0 hits above all lookups: L0 and all that follows from it are withheld."""
+    """L0 hits above all lookups: L0's share and what follows from it are withheld."""
     prompt, l0 = ledger.prompt_tokens, ledger.l0_hits
     return prompt is not None and l0 is not None and l0 > prompt
 
 
 def has_loaded_beyond_misses(ledger: TokenLedger) -> bool:
-    """External hits above what L0 left over: everything below L0 is withheld."""
+    """External hits above what L0 left over: the tokens of everything below L0 are withheld."""
     left, hits = _left_over(ledger), ledger.external_hits
     return left is not None and hits is not None and hits > left
 
 
 def attributed(ledger: TokenLedger) -> float:
     """External hits that vLLM itself attributes: to host, disk, peers."""
-    return (ledger.host_hits or 0.0) + (ledger.disk_hits or 0.0) + (ledger.transfer_tokens or 0.0)
-
-
-def has_attributed_beyond_loaded(ledger: TokenLedger) -> bool:
-    """More attributed to a source than loaded, or less than nothing transferred."""
-    hits = ledger.external_hits
-    return (hits is not None and attributed(ledger) > hits) or (ledger.transfer_tokens or 0.0) < 0
+    return (ledger.host_hits or 0.0) + (ledger.disk_hits or 0.0) + max(0.0, ledger.transfer_tokens or 0.0)
 
 
 def _left_over(ledger: TokenLedger) -> float | None:
+    """L0's misses; none where more was hit than looked up."""
     if ledger.prompt_tokens is None or ledger.l0_hits is None:
         return None
-    return ledger.prompt_tokens - ledger.l0_hits
+    return max(0.0, ledger.prompt_tokens - ledger.l0_hits)
 
 
 def _l0_hits(ledger: TokenLedger) -> Note | None:
     if not has_more_hits_than_lookups(ledger):
         return None
-    detail = "prefix cache hits exceed the lookups: L0 and what follows from it are withheld"
+    detail = "prefix cache hits exceed the lookups: L0's share and what follows from it are withheld"
     return _disagree(detail, ("L0 hits", ledger.l0_hits), ("lookups", ledger.prompt_tokens))
 
 
@@ -90,13 +85,13 @@ def _external_queries(ledger: TokenLedger) -> Note | None:
     code, detail = NoteCode.EXTERNAL_MISMATCH, "external queries exceed what L0 left over"
     if queries == prompt:
         code, detail = NoteCode.EXTERNAL_DOUBLE_COUNTED, "external queries equal all lookups"
-    return Note(code, detail, f"external queries {queries:.0f}, lookups {prompt:.0f}, L0 hits {prompt - left:.0f}")
+    return Note(code, detail, f"external queries {queries:.0f}, lookups {prompt:.0f}, L0 hits {ledger.l0_hits:.0f}")
 
 
 def _external_hits(ledger: TokenLedger) -> Note | None:
     if not has_loaded_beyond_misses(ledger):
         return None
-    detail = "external hits exceed what L0 left over: L1, L2 and miss are withheld"
+    detail = "external hits exceed what L0 left over: the tokens of L1, L2 and miss are withheld"
     evidence = f"external hits {ledger.external_hits:.0f}, lookups {ledger.prompt_tokens:.0f}"
     return Note(NoteCode.EXTERNAL_MISMATCH, detail, f"{evidence}, L0 hits {ledger.l0_hits:.0f}")
 
@@ -104,7 +99,7 @@ def _external_hits(ledger: TokenLedger) -> Note | None:
 def _attributed_hits(ledger: TokenLedger) -> Note | None:
     if ledger.external_hits is None or attributed(ledger) <= ledger.external_hits:
         return None
-    detail = "hits by source exceed the external hits: L1, L2 and miss are withheld"
+    detail = "hits by source exceed the external hits, and count up to these"
     evidence = f"by source {attributed(ledger):.0f}, external {ledger.external_hits:.0f}"
     return Note(NoteCode.EXTERNAL_MISMATCH, detail, evidence)
 
@@ -220,18 +215,18 @@ def _disagree(detail: str, one: _Told, other: _Told) -> Note:
 
 _LAST = "1 token a request"
 _OPEN = "1 token a request, and 4 mean prompts for each that is open at an edge or aborted; else a quarter"
-_BELOW_L0 = "L1, L2, their sum, miss, the hit ratio by token"
+_BELOW_L0 = "the tokens of L1, L2, their sum and miss; the hit ratio by token"
 _DISAGREE = (NoteCode.COUNTERS_DISAGREE,)
 _MISMATCH = (NoteCode.EXTERNAL_MISMATCH,)
 
 IDENTITIES: tuple[Identity, ...] = (
-    Identity("L0 hits ≤ lookups", "none", _DISAGREE, f"L0, {_BELOW_L0}", _l0_hits),
+    Identity("L0 hits ≤ lookups", "none", _DISAGREE, "L0's share, miss, the hit ratio by token", _l0_hits),
     Identity(
         "external queries ≤ lookups − L0 hits", "none",
         (NoteCode.EXTERNAL_MISMATCH, NoteCode.EXTERNAL_DOUBLE_COUNTED), "nothing", _external_queries,
     ),
     Identity("external hits ≤ lookups − L0 hits", "none", _MISMATCH, _BELOW_L0, _external_hits),
-    Identity("host + disk + peers ≤ external hits", "none", _MISMATCH, _BELOW_L0, _attributed_hits),
+    Identity("host + disk + peers ≤ external hits", "none", _MISMATCH, "what is beyond", _attributed_hits),
     Identity("computed + local + external = processed", _LAST, _DISAGREE, "nothing", _sources_of_prompt),
     Identity("local + external = cached", _LAST, _DISAGREE, "nothing", _cached_of_prompt),
     Identity("cached, over all tiers = L0 hits + external hits", _OPEN, _DISAGREE, "nothing", _cached_by_tier),

@@ -86,6 +86,8 @@ class TokenLedger:
         reachable_low, reachable_high: of these tokens, what whole blocks could have served.
         long_prompts: of these prompts, those surely longer than the design pays from.
         open_at_start, open_at_end: requests running or waiting at the edges; not stored.
+        engine_covers: False where vLLM's counts surely begin after the window's start, or end before its end;
+            not stored.
     """
 
     started_at: float
@@ -134,6 +136,7 @@ class TokenLedger:
     requests_since_restart: float | None = None
     open_at_start: float | None = None
     open_at_end: float | None = None
+    engine_covers: bool = True
     notes: frozenset[Note] = frozenset()
 
     def __post_init__(self) -> None:
@@ -165,6 +168,7 @@ class TokenLedger:
         values: dict[str, object] = {
             "ended_at": max(self.ended_at, later.ended_at),
             "notes": self.notes | later.notes,
+            "engine_covers": self.engine_covers and later.engine_covers,
             "stores_in_flight": later.stores_in_flight if later.stores_in_flight is not None else self.stores_in_flight,
             "cache_at_start": self.cache_at_start if self.cache_at_start is not None else later.cache_at_start,
             "cache_at_end": later.cache_at_end if later.cache_at_end is not None else self.cache_at_end,
@@ -211,6 +215,7 @@ def together(ledgers: Sequence[TokenLedger], cache: TokenLedger | None = None) -
     values: dict[str, object] = {
         "started_at": min(ledger.started_at for ledger in ledgers),
         "ended_at": max(ledger.ended_at for ledger in ledgers),
+        "engine_covers": all(ledger.engine_covers for ledger in ledgers),
     }
     for name in (*COUNTS, "open_at_start", "open_at_end"):
         parts = [getattr(ledger, name) for ledger in ledgers]

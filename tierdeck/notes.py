@@ -32,8 +32,8 @@ class NoteCode(StrEnum):
 MEANINGS: dict[NoteCode, str] = {
     NoteCode.EXTERNAL_DOUBLE_COUNTED: "the engine counted external queries for all lookups, L0's hits included; "
     "hits are divided by tokens looked up, so no ratio is affected",
-    NoteCode.EXTERNAL_MISMATCH: "external queries or hits exceed what L0 left over; where it is the hits, the tiers "
-    "below L0 are withheld",
+    NoteCode.EXTERNAL_MISMATCH: "external queries or hits exceed what L0 left over (where it is the hits, the tokens "
+    "of the tiers below L0 are withheld), or hits by source exceed the external hits",
     NoteCode.PREEMPTED: "the engine took requests off the batch and prefilled them anew; before vLLM 0.11.1 (assumed "
     "where the version is unknown) such tokens are looked up, and counted, once more",
     NoteCode.RESTARTED: "the engine restarted in the window: its L0 (and embedded L1) began empty, and what it did "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tierdeck.account import PoolAccount, ReplicaAccount, WarmingLimits
+from tierdeck.account import Gauges, PoolAccount, ReplicaAccount, WarmingLimits
 from tierdeck.ceiling import Range
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.histogram import Histogram, Quantile
@@ -16,7 +16,7 @@ from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
 from tierdeck.rounds import SaltCounts
 from tierdeck.split import gap_notes
-from tierdeck.summary import Summary, summarize, summarize_fleet
+from tierdeck.summary import Summary, summarize, summarize_window
 from tierdeck.tiers import Tier
 
 QUANTILES = {"p50": 0.5, "p95": 0.95}
@@ -30,12 +30,16 @@ class Beside:
         shared: the ledger of the cache server that the replicas share.
         notes: about sources that belong to no replica.
         salts: LMCache's lookups by cache salt (tenant), where more than the empty salt is in use.
+        gauges: of the cache server that the replicas share.
+        departed: replicas that left during the window: their tokens count in the fleet's.
     """
 
     shared: TokenLedger | None = None
     pool: PoolAccount | None = None
     notes: Sequence[Note] = ()
     salts: Mapping[str, SaltCounts] = field(default_factory=dict)
+    gauges: Gauges = field(default_factory=Gauges)
+    departed: Sequence[ReplicaAccount] = ()
 
 
 @dataclass(slots=True)
@@ -44,6 +48,10 @@ class _Document:
 
     body: dict[str, object] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
+    notes: list[dict[str, object]] = field(default_factory=list)
+
+    def finished(self) -> dict[str, object]:
+        return {**self.body, "why": self.why, "notes": self.notes}
 
     def put(self, key: str, figure: Figure) -> None:
         self.value(key, number(figure.value))
@@ -74,17 +82,19 @@ def fleet_document(
     """The whole document of `explain --json`."""
     shared, pool = beside.shared, beside.pool
     summaries = {account.name: summarize(account, limits, shared) for account in accounts}
-    fleet = summarize_fleet(accounts, limits, shared)
-    fleet_body = summary_document(fleet)
+    fleet = summarize_window(accounts, beside.departed, limits, shared, beside.gauges)
+    fleet_doc = _summary_document(fleet)
+    _put_salts(fleet_doc, beside.salts)
+    fleet_body = fleet_doc.finished()
     shared_gaps = gap_notes(shared) if shared is not None else []
     notes = [_note(note) for note in sorted({*fleet.notes, *beside.notes, *shared_gaps})]
     read = {name for name, summary in summaries.items() if summary.state.readable}
     notes += [{**_note(_copy(one)), "replica": one.name} for one in accounts if one.copy_of in read]
     notes += [{**_note(note), "replica": name} for name, summary in summaries.items() for note in summary.notes]
     fleet_body["notes"] = notes
-    if beside.salts:
-        fleet_body["cache_salts"] = {name: _salt(counts) for name, counts in sorted(beside.salts.items())}
     fleet_body["unreadable"] = [name for name, summary in summaries.items() if not summary.state.readable]
+    if beside.departed:
+        fleet_body["departed"] = [account.name for account in beside.departed]
     return {
         "window_seconds": number(window_seconds),
         "fleet": fleet_body,
@@ -93,13 +103,22 @@ def fleet_document(
     }
 
 
-def _salt(counts: SaltCounts) -> dict[str, object]:
-    """As LMCache counts: what L0 served is in it, so that these are no shares of the prompt tokens."""
-    return {
-        "lookup_tokens": number(counts.lookup_tokens),
-        "found_tokens": {"L1": number(counts.l1_found), "L2": number(counts.l2_found)},
-        "found_ratio": counts.found_ratio.value,
-    }
+def _put_salts(doc: _Document, salts: Mapping[str, SaltCounts]) -> None:
+    """Salts with lookups in the window, as LMCache counts: what L0 served is in it."""
+    told: dict[str, object] = {}
+    for name, counts in sorted(salts.items()):
+        ratio = counts.found_ratio
+        if not (counts.lookup_tokens or counts.l1_found or counts.l2_found):
+            continue
+        told[name] = {
+            "lookup_tokens": number(counts.lookup_tokens),
+            "found_tokens": {"L1": number(counts.l1_found), "L2": number(counts.l2_found)},
+            "found_ratio": ratio.value,
+        }
+        if ratio.value is None:
+            doc.why[f"cache_salts.{name}.found_ratio"] = ratio.reason
+    if told:
+        doc.body["cache_salts"] = told
 
 
 def _copy(account: ReplicaAccount) -> Note:
@@ -109,6 +128,10 @@ def _copy(account: ReplicaAccount) -> Note:
 
 def summary_document(summary: Summary) -> dict[str, object]:
     """One replica's (or the fleet's) part of the document."""
+    return _summary_document(summary).finished()
+
+
+def _summary_document(summary: Summary) -> _Document:
     tiers, doc = summary.tiers, _Document()
     doc.value("state", str(summary.state))
     doc.put("prompt_tokens", tiers.prompt_tokens)
@@ -136,7 +159,8 @@ def summary_document(summary: Summary) -> dict[str, object]:
     _put_range(doc, "worth.shared_prefix", summary.worth.shared_prefix)
     doc.put("worth.long_prompts", summary.worth.long_prompts)
     doc.value("worth.verdict", str(summary.worth.verdict))
-    return {**doc.body, "why": doc.why, "notes": [_note(note) for note in summary.notes]}
+    doc.notes.extend(_note(note) for note in summary.notes)
+    return doc
 
 
 def _put_tier(doc: _Document, tier: str, tokens: Figure, whole: Figure) -> None:
@@ -172,7 +196,6 @@ def _put_ttft(doc: _Document, ttft: Histogram | None, reason: str) -> None:
 def pool_document(pool: PoolAccount) -> dict[str, object]:
     """The shared pool's part of the document."""
     doc = _Document()
-    reason = pool.reason or "not exported by this Curvine"
     figures = {
         "capacity_bytes": pool.capacity_bytes,
         "available_bytes": pool.available_bytes,
@@ -182,10 +205,12 @@ def pool_document(pool: PoolAccount) -> dict[str, object]:
         "workers.blacklisted": pool.blacklisted,
         "workers.decommissioned": pool.decommissioned,
     }
+    is_told = any(value is not None for value in figures.values())
+    reason = pool.reason if pool.reason and not is_told else "no Curvine source that answered exports it"
     for key, value in figures.items():
         doc.put(key, Figure.unknown(reason) if value is None else Figure(value))
-    notes = [_note(Note(NoteCode.SCRAPE_GAP, pool.reason))] if pool.reason else []
-    return {**doc.body, "why": doc.why, "notes": notes}
+    doc.notes.extend([_note(Note(NoteCode.SCRAPE_GAP, pool.reason))] if pool.reason else [])
+    return doc.finished()
 
 
 def _note(note: Note) -> dict[str, object]:

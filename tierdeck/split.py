@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 
 from tierdeck.figure import ZERO, Bounded, Figure, Ratio
 from tierdeck.identities import (
-    attributed,
     breaches,
-    has_attributed_beyond_loaded,
     has_loaded_beyond_misses,
     has_more_hits_than_lookups,
 )
@@ -43,16 +41,20 @@ class TierSplit:
 
     @property
     def by_token(self) -> Ratio:
-        """(L0 + L1 + L2) / prompt tokens."""
-        return Ratio.of(self.l0 + self.lower, self.prompt_tokens)
+        """(L0 + L1 + L2) / prompt tokens; unknown where the tiers don't add up to these."""
+        hits = self.l0 + self.lower
+        if hits.known and not self.miss.known:
+            return Ratio.unknown(self.miss.reason)
+        return Ratio.of(hits, self.prompt_tokens)
 
 
-def split(ledger: TokenLedger, shared: TokenLedger | None = None) -> TierSplit:
+def split(ledger: TokenLedger, shared: TokenLedger | None = None, *, decodes: bool = False) -> TierSplit:
     """Attribute a window's prompt tokens to tiers.
 
     Args:
         shared: the cache server that this replica shares with others, when it has none of its own:
             it bounds L1 and L2, and tells no estimate.
+        decodes: a decode replica's: it always has a transfer, be it 0.
     """
     if shared is not None and not ledger.has_cache:
         ledger = replace(ledger, **{name: getattr(shared, name) for name in _BOUNDING})
@@ -61,23 +63,48 @@ def split(ledger: TokenLedger, shared: TokenLedger | None = None) -> TierSplit:
     notes = [*ledger.notes, *_notes(ledger, is_shared=shared is not None)]
     prompt = _observed(ledger, "prompt_tokens", "prefix cache lookups")
     l0 = _observed(ledger, "l0_hits", "prefix cache hits")
-    if has_more_hits_than_lookups(ledger):
-        l0 = Figure.unknown("the engine counted more prefix cache hits than lookups")
     external = _external(ledger)
-    transfer = Figure(ledger.transfer_tokens) if ledger.transfer_tokens and external.known else None
-    if external.value is None or prompt.value is None or l0.value is None:
-        reason = external.reason or prompt.reason or l0.reason
-        lower = miss = Figure.unknown(reason)
-        l1 = l2 = Bounded.unknown(reason)
+    moved = _transferred(ledger)
+    transfer = Figure(moved) if external.known and (moved or decodes) else None
+    if external.value is None:
+        lower = miss = Figure.unknown(external.reason)
+        l1 = l2 = Bounded.unknown(external.reason)
     else:
-        miss = Figure(prompt.value - l0.value - external.value)
-        lower = Figure(external.value - (ledger.transfer_tokens or 0.0))
-        l1, l2, note = _lower_tiers(ledger, external.value, is_shared=shared is not None)
+        lower = Figure(external.value - moved)
+        l1, l2, note = _lower_tiers(ledger, lower.value or 0.0, is_shared=shared is not None)
+        if has_loaded_beyond_misses(ledger):
+            lower = miss = Figure.unknown("external hits exceed what L0 left over")
+            l1, l2, note = replace(l1, figure=lower), replace(l2, figure=lower), None
+        elif prompt.value is None or l0.value is None:
+            miss = Figure.unknown(prompt.reason or l0.reason)
+        elif has_more_hits_than_lookups(ledger):
+            miss = Figure.unknown("the engine counted more prefix cache hits than lookups")
+        else:
+            miss = Figure(prompt.value - l0.value - external.value)
         notes += [note] if note else []
     return TierSplit(
         prompt, l0, l1, l2, lower, miss, transfer,
         _found_not_loaded(ledger, is_shared=shared is not None), _by_request(ledger), tuple(sorted(notes)),
     )  # fmt: skip
+
+
+def settled(ledger: TokenLedger) -> TokenLedger:
+    """With no more attributed to sources than was loaded: disk before host, as it is estimated, then peers.
+
+    These counters move at slightly different moments.
+    """
+    external = ledger.external_hits
+    if external is None:
+        return ledger
+    disk = min(ledger.disk_hits or 0.0, external)
+    host = min(ledger.host_hits or 0.0, external - disk)
+    return replace(ledger, host_hits=host, disk_hits=disk, transfer_tokens=_transferred(ledger))
+
+
+def _transferred(ledger: TokenLedger) -> float:
+    """At least nothing, and at most what was loaded and came from neither host nor disk."""
+    own = (ledger.host_hits or 0.0) + (ledger.disk_hits or 0.0)
+    return min(max(0.0, ledger.transfer_tokens or 0.0), max(0.0, (ledger.external_hits or 0.0) - own))
 
 
 def _observed(ledger: TokenLedger, name: str, words: str) -> Figure:
@@ -97,24 +124,25 @@ def _external(ledger: TokenLedger) -> Figure:
         return Figure.unknown(
             "external prefix cache hits are not exported by this engine, and nothing shows that it has no connector"
         )
-    if has_loaded_beyond_misses(ledger):
-        return Figure.unknown("external hits exceed what L0 left over")
-    if has_attributed_beyond_loaded(ledger):
-        return Figure.unknown("hits by source exceed the external hits")
     return Figure(ledger.external_hits)
 
 
-def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tuple[Bounded, Bounded, Note | None]:
-    """L1 and L2 with bounds; see docs/ledger.md, "L1 and L2"."""
+def _lower_tiers(ledger: TokenLedger, lower: float, *, is_shared: bool) -> tuple[Bounded, Bounded, Note | None]:
+    """L1 and L2 with bounds, of what was loaded and not transferred; see docs/ledger.md, "L1 and L2"."""
     host, disk = ledger.host_hits or 0.0, ledger.disk_hits or 0.0
-    rest = external - attributed(ledger)
+    rest = lower - host - disk
+    if rest < 0:
+        return _within(lower, host, disk)
     l1_found, l2_found = ledger.l1_found or 0.0, ledger.l2_found or 0.0
     looked_up = ledger.cache_covers and ledger.l1_found is not None
     told = looked_up or (ledger.cache_covers and ledger.l2_found is not None)
     low, high = 0.0, rest
     if looked_up and rest <= l1_found + l2_found:
         low, high = max(0.0, rest - l2_found), min(rest, l1_found)
-    l1_estimate = max(0.0, rest - l2_found)
+    l2_estimate = min(rest, l2_found)
+    if not looked_up:
+        l2_estimate = float(round(l2_estimate))  # from bytes, which need not be whole tokens
+    l1_estimate = min(max(low, rest - l2_estimate), high)
     note, tokens = None, Figure(host + low)
     if low < high and told and not is_shared:
         tokens = Figure(host + l1_estimate)
@@ -132,6 +160,18 @@ def _lower_tiers(ledger: TokenLedger, external: float, *, is_shared: bool) -> tu
     l1 = Bounded(tokens, Figure(host + low), Figure(host + high))
     l2 = Bounded(l2_tokens, Figure(disk + rest - high), Figure(disk + rest - low))
     return l1, l2, note
+
+
+def _within(lower: float, host: float, disk: float) -> tuple[Bounded, Bounded, Note | None]:
+    """More attributed to host and disk than loaded: each lies between what the other leaves and its own count."""
+    low, high = max(0.0, lower - disk), min(lower, host)
+    l1 = Bounded(Figure(low), Figure(low), Figure(high))
+    l2 = Bounded(Figure(lower - low), Figure(lower - high), Figure(lower - low))
+    if low == high:
+        return l1, l2, None
+    detail = "L2 is taken as the smaller of external hits and those that vLLM attributes to disk"
+    evidence = f"external hits {lower:.0f}, host {host:.0f}, disk {disk:.0f}"
+    return l1, l2, Note(NoteCode.SPLIT_ESTIMATED, detail, evidence)
 
 
 def _why_unsplit(ledger: TokenLedger) -> str:
@@ -155,8 +195,8 @@ def _found_not_loaded(ledger: TokenLedger, *, is_shared: bool) -> Figure:
     if ledger.external_hits is None or ledger.l0_hits is None:
         return Figure.unknown("vLLM's hits are not known")
     unused = max(0.0, ledger.found - ledger.external_hits - ledger.l0_hits)
-    if unused and ledger.engine_gaps:
-        return Figure.unknown("vLLM was not read at every moment, so its counts and LMCache's are of different times")
+    if unused and not ledger.engine_covers:
+        return Figure.unknown("vLLM was not read at an edge of the window: its counts and LMCache's differ in time")
     return Figure(unused)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tierdeck.account import ReplicaAccount, ReplicaState, WarmingLimits, weighted_usage, worst_first
+from tierdeck.account import Gauges, ReplicaAccount, ReplicaState, WarmingLimits, weighted_usage, worst_first
 from tierdeck.ceiling import Ceiling, Range, Worth, ceiling, worth
 from tierdeck.figure import ZERO, Bounded, Figure, Ratio
+from tierdeck.fleet import Role
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger, together
 from tierdeck.notes import Note, NoteCode
-from tierdeck.split import TierSplit, cache_notes, split
+from tierdeck.split import TierSplit, cache_notes, settled, split
 
 _ABSENT = "not exported by this engine under any known name"
 _SEEN_ONCE = "vLLM was not scraped twice in the window"
+_NO_L1 = "no LMCache source of the replica itself exports it"
+_NO_SHARED_L1 = "the shared cache server does not export it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,12 @@ def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedge
         shared: the endpoint's cache server, where replicas share one.
     """
     state, ledger, gauges = account.state(limits), account.ledger, account.gauges
-    tiers = split(ledger, shared)
+    tiers = split(ledger, shared, decodes=account.role is Role.CONSUMER)
     if not state.readable:
         return _withheld(state, f"{state}: {state.meaning}", ledger.restarts, tiers.notes)
     highest = ceiling(ledger, has_cache=ledger.has_cache or shared is not None)
     absent = _ABSENT if ledger.engine_scrapes else _SEEN_ONCE
-    no_l1 = "no LMCache source of the replica itself exports it"
-    no_capacity = (
-        "LMCache tells L1's capacity only while it stores something" if gauges.l1_used_bytes is not None else no_l1
-    )
+    used, capacity = _l1(gauges, _NO_L1)
     return Summary(
         state=state,
         tiers=tiers,
@@ -72,20 +72,33 @@ def summarize(account: ReplicaAccount, limits: WarmingLimits, shared: TokenLedge
         running=_figure(gauges.running, _ABSENT),
         waiting=_figure(gauges.waiting, _ABSENT),
         restarts=ledger.restarts,
-        l1_used=_figure(gauges.l1_used_bytes, no_l1),
-        l1_capacity=_figure(gauges.l1_capacity_bytes, no_capacity),
+        l1_used=used,
+        l1_capacity=capacity,
         ceiling=highest,
         worth=worth(ledger, tiers, highest),
     )
 
 
+def _l1(gauges: Gauges, absent: str) -> tuple[Figure, Figure]:
+    """Bytes used in L1, and its capacity."""
+    empty = "LMCache tells L1's capacity only while it stores something"
+    no_capacity = empty if gauges.l1_used_bytes is not None else absent
+    return _figure(gauges.l1_used_bytes, absent), _figure(gauges.l1_capacity_bytes, no_capacity)
+
+
 def summarize_fleet(
-    accounts: Sequence[ReplicaAccount], limits: WarmingLimits, shared: TokenLedger | None = None
+    accounts: Sequence[ReplicaAccount],
+    limits: WarmingLimits,
+    shared: TokenLedger | None = None,
+    shared_gauges: Gauges | None = None,
 ) -> Summary:
     """The sum of the readable replicas; a figure that one of them can't tell is unknown in the sum.
 
     The notes are the fleet's own; those of the replicas stay with them. A copy stands in where the one that it
     is a copy of can't be read.
+
+    Args:
+        shared, shared_gauges: of the cache server that the replicas share; its L1 is the fleet's.
     """
     each = [(account, summarize(account, limits, shared)) for account in accounts]
     read = {account.name for account, summary in each if summary.state.readable}
@@ -100,6 +113,9 @@ def summarize_fleet(
     tiers = _summed_tiers(readable, shared, unreadable=len(summaries) - len(readable))
     pooled = _pooled([account.ledger for account, _ in readable], shared)
     highest = ceiling(pooled, has_cache=pooled.has_cache)
+    caches = [(part.l1_used, part.l1_capacity) for account, part in readable
+              if shared is None or account.ledger.has_cache]  # fmt: skip
+    caches += [_l1(shared_gauges or Gauges(), _NO_SHARED_L1)] if shared is not None else []
     return Summary(
         state=best,
         tiers=tiers,
@@ -111,10 +127,33 @@ def summarize_fleet(
         running=_total(part.running for part in parts),
         waiting=_total(part.waiting for part in parts),
         restarts=sum(part.restarts for part in parts),
-        l1_used=_total(part.l1_used for part in parts),
-        l1_capacity=_total(part.l1_capacity for part in parts),
+        l1_used=_total(used for used, _ in caches),
+        l1_capacity=_total(capacity for _, capacity in caches),
         ceiling=highest,
         worth=worth(pooled, tiers, highest),
+    )
+
+
+def summarize_window(
+    present: Sequence[ReplicaAccount],
+    departed: Sequence[ReplicaAccount],
+    limits: WarmingLimits,
+    shared: TokenLedger | None = None,
+    shared_gauges: Gauges | None = None,
+) -> Summary:
+    """State and gauges of the replicas that are there; tokens also of those that left during the window."""
+    now = summarize_fleet(present, limits, shared, shared_gauges)
+    if not departed or not now.state.readable:
+        return now
+    past = summarize_fleet([*present, *departed], limits, shared, shared_gauges)
+    return replace(
+        now,
+        tiers=past.tiers,
+        requests=past.requests,
+        ttft=past.ttft,
+        ttft_reason=past.ttft_reason,
+        ceiling=past.ceiling,
+        worth=past.worth,
     )
 
 
@@ -133,15 +172,16 @@ def _summed_tiers(
 ) -> TierSplit:
     """Replicas with a cache server of their own one by one; those that share one, together.
 
-    Unreadable replicas may have been served by the shared server too: they count as gaps there.
+    Unreadable replicas may have been served by the shared server too: vLLM's counts don't cover the window then.
     """
-    sharing = [account.ledger for account, _ in readable if shared is not None and not account.ledger.has_cache]
+    sharing = [pair for pair in readable if shared is not None and not pair[0].ledger.has_cache]
     parts = [summary.tiers for account, summary in readable if shared is None or account.ledger.has_cache]
     notes: tuple[Note, ...] = ()
     if sharing:
-        pooled = together(sharing, shared)
-        pooled = replace(pooled, engine_gaps=pooled.engine_gaps + unreadable)
-        pooled_tiers = split(pooled)
+        pooled = together([settled(account.ledger) for account, _ in sharing], shared)
+        pooled = replace(pooled, engine_covers=pooled.engine_covers and not unreadable)
+        pooled_tiers = split(pooled, decodes=any(account.role is Role.CONSUMER for account, _ in sharing))
+        pooled_tiers = _no_surer(pooled_tiers, [summary.tiers for _, summary in sharing])
         codes = (NoteCode.SPLIT_ESTIMATED, NoteCode.UNSPLIT)
         notes = tuple(note for note in pooled_tiers.notes if note.code in codes)
         notes += tuple(cache_notes(pooled))
@@ -160,6 +200,14 @@ def _summed_tiers(
         by_request=split(replace(together(ledgers), engine_scrapes=1)).by_request,
         notes=notes,
     )
+
+
+def _no_surer(pooled: TierSplit, parts: Sequence[TierSplit]) -> TierSplit:
+    """What one replica can't tell is unknown in the sum, though the counts together look sound."""
+    lower, miss = _total(part.lower for part in parts), _total(part.miss for part in parts)
+    if not lower.known:
+        pooled = replace(pooled, l1=replace(pooled.l1, figure=lower), l2=replace(pooled.l2, figure=lower))
+    return replace(pooled, lower=lower, miss=miss)
 
 
 def _merged_ttft(parts: Sequence[Summary]) -> tuple[Histogram | None, str]:

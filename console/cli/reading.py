@@ -72,10 +72,11 @@ def endpoints(settings: Settings) -> dict[str, object]:
 
 
 def _sizes(endpoint: Endpoint, account: EndpointAccounts | None, pool: PoolAccount | None) -> dict[str, object]:
-    """L0 and L1 of one replica (the smallest, where they differ), and the pool, in bytes."""
+    """L0 and L1 of one replica (the smallest, where they differ; a shared server's L1 too), and the pool, in bytes."""
     gauges = [replica.gauges for replica in account.replicas] if account is not None else []
+    caches = [*gauges, account.shared_gauges] if account is not None else []
     tokens = [gauge.kv_capacity_tokens for gauge in gauges if gauge.kv_capacity_tokens]
-    l1 = [gauge.l1_capacity_bytes for gauge in gauges if gauge.l1_capacity_bytes]
+    l1 = [gauge.l1_capacity_bytes for gauge in caches if gauge.l1_capacity_bytes]
     per_token = endpoint.kv_bytes_per_token
     return {
         "l0_bytes": number(min(tokens) * per_token) if tokens and per_token else None,
@@ -125,8 +126,9 @@ def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, ob
     if len(found) > 1:
         raise TierdeckError(f"{name!r} exists in several clusters: {', '.join(clusters)}")
     pool = next((pool.account for pool in pools if pool.key.cluster == found[0].cluster), None)
-    beside = Beside(found[0].shared, pool, found[0].notes, salts)
-    return fleet_document(window_seconds, found[0].replicas, settings.warming, beside)
+    one = found[0]
+    beside = Beside(one.shared, pool, one.notes, salts, one.shared_gauges, one.departed)
+    return fleet_document(window_seconds, one.replicas, settings.warming, beside)
 
 
 def _instant(value: pd.Timestamp) -> str | None:

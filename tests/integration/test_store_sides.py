@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ import pytest
 from db import OTHER_SALTS, PoolNow, Store
 from tests.support.rounds import T0, a_round, endpoint, histogram, key
 from tests.support.stores import Postgres, Sqlite
-from tierdeck.account import Answer, PoolAccount, WarmingLimits
-from tierdeck.fleet import FLEET, POOL, ReplicaKey
+from tierdeck.account import Answer, Gauges, PoolAccount, WarmingLimits
+from tierdeck.fleet import FLEET, POOL, Replica, ReplicaKey, Role, Target
 from tierdeck.ledger import TokenLedger
 from tierdeck.resolution import ROLLUPS, Resolution
 from tierdeck.rounds import Round, SaltCounts
+from tierdeck.summary import summarize_fleet
 
 LIMITS = WarmingLimits()
 KEEP = dict.fromkeys(Resolution, 10**9)
@@ -35,6 +37,23 @@ def rows(store: Store) -> dict[str, int]:
     """Rows by table."""
     frame = store.sizes().iloc[:-1]
     return dict(zip(frame["table"], frame["rows"], strict=True))
+
+
+def test_a_shared_cache_s_gauges_and_the_replicas_roles_come_with_the_accounts(store: Store) -> None:
+    chat = endpoint()
+    decode = replace(chat.replicas[1], role=Role.CONSUMER)
+    fleet = Replica(key(FLEET), (Target(key(FLEET), "lmcache-mp", "http://cache:8080/metrics"),))
+    shared = replace(chat, replicas=(chat.replicas[0], decode, fleet))
+    store.declare("east", [shared], [], "test", "test")
+    gauges = Gauges(l1_used_bytes=1000.0, l1_capacity_bytes=2000.0)
+    covered = TokenLedger(T0, T0 + 15, l1_found=0.0, l2_found=0.0, cache_at_start=True, cache_at_end=True)
+    store.append([a_round(T0 + 15, key(name)) for name in ("a", "b")])
+    store.append([a_round(T0 + 15, key(FLEET), counts=covered, gauges=gauges)])
+    (found,) = store.accounts(T0, T0 + 15, stale_after_seconds=60)
+    assert (found.shared_gauges.l1_used_bytes, found.shared_gauges.l1_capacity_bytes) == (1000, 2000)
+    assert [one.role for one in found.replicas] == [Role.BOTH, Role.CONSUMER]
+    whole = summarize_fleet(found.replicas, LIMITS, found.shared, found.shared_gauges)
+    assert (whole.l1_used.value, whole.l1_capacity.value) == (1000, 2000)
 
 
 def test_the_newest_reading_of_each_pool_is_told(store: Store) -> None:

@@ -35,7 +35,8 @@ class UnreadableL2(BaseFault):
     name = "l2-unreadable"
     seen = (
         "LMCache finds tokens in L2 that vLLM does not load: note `found_not_loaded`, misses and TTFT rise, FUSE "
-        "errors with EIO; L2 is 0 in truth, while the estimate takes what L1 served for L2's (its bounds reach down to 0)"
+        "errors with EIO; L2 is 0 in truth, while the estimate takes what L1 served for L2's (its bounds reach down "
+        "to 0)"
     )
 
     def on(self, fleet: Fleet, target: FaultTarget) -> None:

@@ -48,6 +48,17 @@ def test_more_read_than_loaded_is_all_l2_and_no_more(tmp_path: Path) -> None:
     assert (tokens(part)["L1"], tokens(part)["L2"]) == (0, 320)
 
 
+def test_bytes_that_are_no_whole_tokens_are_told_as_whole_ones(tmp_path: Path) -> None:
+    # 65,700 / 512 = 128.3 tokens, 128; 320 - 128 = 192
+    part = of(tmp_path, (page(0), page(65_700, 320)))
+    assert (tokens(part)["L1"], tokens(part)["L2"]) == (192, 128)
+
+
+def test_a_size_that_makes_bytes_countless_tokens_stays_within_the_bounds(tmp_path: Path) -> None:
+    part = of(tmp_path, (page(0), page(65_536, 320)), {"kv_bytes_per_token": 1e-300})
+    assert (tokens(part)["L1"], tokens(part)["L2"]) == (0, 320)
+
+
 def test_every_rank_reads_its_own_part(tmp_path: Path) -> None:
     # 4 ranks with 16,384 bytes each: 65,536 bytes, 128 tokens
     part = of(tmp_path, (page(0, workers=4), page(16_384, 320, workers=4)))

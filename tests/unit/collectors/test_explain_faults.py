@@ -33,31 +33,6 @@ def test_a_scrape_without_a_tier_s_counter_makes_no_share(tmp_path: Path) -> Non
     assert "scrape_gap" in codes(replica)
 
 
-def test_hits_by_source_beyond_the_external_hits_withhold_everything_below_l0(tmp_path: Path) -> None:
-    name = "vllm:prompt_tokens_cached_by_source_total"
-
-    def page(p2p: float, **counts: float) -> str:
-        return vllm(*counts.values(), more={f'{name}{{engine="0",model_name="m",source="p2p"}}': p2p})
-
-    first, last = page(0, q=0, h=0, eq=0, eh=0), page(100, q=1000, h=600, eq=400, eh=50)
-    replica = explained(tmp_path, {"A": {0: {"vllm": first}, 60: {"vllm": last}}})["replicas"]["A"]
-    assert tokens(replica) == {"L0": 600, "L1": None, "L2": None, "L1+L2": None, "miss": None}
-    assert "external_mismatch" in codes(replica)
-
-
-def test_a_decode_replica_s_counters_may_move_one_after_the_other(tmp_path: Path) -> None:
-    # host is counted before the external hits: over the whole window 200 - 200 = 0 were transferred
-    name = 'vllm:prompt_tokens_cached_by_source_total{engine="0",model_name="m",source="host"}'
-    pages = (
-        vllm(0, 0, 0, 0, more={name: 0}),
-        vllm(500, 0, 500, 0, more={name: 100}),
-        vllm(1000, 0, 1000, 200, more={name: 200}),
-    )
-    moments = {60 * i: {"vllm": page} for i, page in enumerate(pages)}
-    replica = explained(tmp_path, {"A": moments}, {"roles": {"A": "kv_consumer"}})["replicas"]["A"]
-    assert tokens(replica) == {"L0": 0, "L1": 200, "L2": 0, "L1+L2": 200, "miss": 800}
-
-
 @pytest.mark.parametrize("capacity", ["nan", "inf", "1e999", "-5", "0", "many"])
 def test_a_capacity_that_is_none_is_unknown(tmp_path: Path, capacity: str) -> None:
     more = {
@@ -113,18 +88,6 @@ def test_workers_of_a_pool_may_lie_with_any_replica(tmp_path: Path) -> None:
         {n: {0: {"vllm": page, "curvine-worker": worker}, 60: {"vllm": page, "curvine-worker": worker}} for n in "AB"},
     )
     assert (whole["pool"]["capacity_bytes"], whole["pool"]["workers"]["live"]) == (20, 2)
-
-
-def test_what_nobody_used_is_no_claim_where_the_counts_are_of_different_times(tmp_path: Path) -> None:
-    # vLLM ran before 0 s but was first read at 60 s: LMCache's 5000 of the first minute have no counterpart
-    moments = {
-        0: {"lmcache-mp": lmcache_mp(0, 0)},
-        60: {"vllm": vllm(5000, 0, 5000, 5000), "lmcache-mp": lmcache_mp(5000, 0)},
-        120: {"vllm": vllm(6000, 0, 6000, 5500), "lmcache-mp": lmcache_mp(5500, 0)},
-    }
-    replica = explained(tmp_path, {"A": moments})["replicas"]["A"]
-    assert replica["found_not_loaded_tokens"] is None
-    assert "found_not_loaded" not in codes(replica)
 
 
 def test_an_engine_that_shows_late_that_it_always_exports_them_has_no_connector(tmp_path: Path) -> None:
@@ -184,8 +147,30 @@ class TestOddFolders:
 
     @pytest.mark.parametrize(
         "text", ["[]", "{", "[" * 100_000, '{"first_moment": true}', '{"first_moment": 1e999}', '{"roles": [1]}',
-                 '{"roles": {"A": "boss"}}', '{"versions": {"A": 3}}', '{"first_moment": ' + "9" * 5000 + "}"]
+                 '{"roles": {"A": "boss"}}', '{"versions": {"A": 3}}', '{"roles": []}',
+                 '{"versions": {"A": {"vllm": 0.32}}}', '{"kv_bytes_per_token": 0}',
+                 '{"first_moment": ' + "9" * 5000 + "}"]
     )  # fmt: skip
     def test_facts_that_are_none(self, tmp_path: Path, text: str) -> None:
         (self.good(tmp_path) / "fleet.json").write_text(text)
         assert "fleet.json" in self.refused(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [
+            ('{"versions": {"A": "0.32.0"}}', 'versions.A must name components, such as {"vllm": "0.32.0"}'),
+            ('{"versions": ["A"]}', "versions must be a JSON object"),
+            ('{"roles": {"A": "boss"}}', "roles.A must be one of kv_both, kv_producer, kv_consumer"),
+            ('{"roles": {"A": ["kv_both"]}}', "roles.A must be one of kv_both, kv_producer, kv_consumer"),
+            ('{"kv_bytes_per_token": -5}', "kv_bytes_per_token must be above 0"),
+            ('{"kv_bytes_per_token": "5"}', "kv_bytes_per_token must be a number"),
+            ('{"a": ' + "9" * 5000 + "}", "a number in it is too long, or it is nested too deeply"),
+            ("[" * 100_000, "a number in it is too long, or it is nested too deeply"),
+            ('{"roles": }', "line 1, column 11 is no JSON"),
+        ],
+    )
+    def test_what_is_wrong_with_facts_is_said_in_one_plain_sentence(
+        self, tmp_path: Path, text: str, sentence: str
+    ) -> None:
+        (self.good(tmp_path) / "fleet.json").write_text(text)
+        assert self.refused(tmp_path) == f"fleet.json can't be used: {sentence}"

@@ -1,6 +1,7 @@
 """What the words of docs/ledger.md mean: notes, TTFT, usage and the pool, a test a rule."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,6 +172,11 @@ class TestTtftAndUsage:
         assert window(tmp_path / "1", busy, idle)["kv_usage_ratio"] == 0
         assert window(tmp_path / "2", idle, busy)["kv_usage_ratio"] is None
 
+    def test_gauges_that_the_last_page_lacks_keep_their_last_values(self, tmp_path: Path) -> None:
+        kv, waiting = 'vllm:kv_cache_usage_perc{engine="0"}', 'vllm:num_requests_waiting{engine="0",model_name="m"}'
+        part = window(tmp_path, vllm(0, 0, more={kv: 0.1, waiting: 5.0}), vllm(9, 0))
+        assert (part["kv_usage_ratio"], part["waiting"]) == (0.1, 5)
+
     def test_by_request_is_the_mean_of_the_requests_own_ratios(self, tmp_path: Path) -> None:
         def page(count: float, total: float) -> str:
             name = "lmcache:request_cache_hit_rate"
@@ -203,6 +209,49 @@ def test_a_pool_is_told_by_its_leading_master(tmp_path: Path) -> None:
     assert (pool["capacity_bytes"], pool["available_bytes"], pool["used_bytes"]) == (300, 100, 190)
     assert (pool["workers"]["live"], pool["workers"]["lost"]) == (2, 1)
     assert pool["notes"] == []
+
+
+def test_what_an_answering_master_does_not_export_is_not_laid_on_its_silence(tmp_path: Path) -> None:
+    page = {"vllm": vllm(0, 0)}
+    master = series({"capacity": 100, "available": 40, "fs_used": 60, 'worker_num{tag="live"}': 3})
+    replicas = {"A": {0: page, 60: page}, "_fleet": {0: {"curvine-master": master}, 60: {"curvine-master": "<html>"}}}
+    pool = explained(tmp_path, replicas)["pool"]
+    assert (pool["capacity_bytes"], pool["workers"]["live"], pool["workers"]["blacklisted"]) == (100, 3, None)
+    assert pool["why"]["workers.blacklisted"] == "no Curvine source that answered exports it"
+    assert "at the last moment" in pool["notes"][0]["detail"]
+
+
+class TestTenants:
+    @staticmethod
+    def page(**lookups: tuple[float, float]) -> str:
+        """Tokens looked up and found in L1, by salt."""
+        named: dict[str, float] = {}
+        for salt, (asked, found) in lookups.items():
+            labels = f'{{cache_salt="{salt}",model_name="m"}}'
+            named[f"lmcache_mp_lookup_requested_tokens_total{labels}"] = asked
+            named[f"lmcache_mp_lookup_hit_l1_tokens_total{labels}"] = found
+        return series(named)
+
+    def fleet(self, tmp_path: Path, first: str, last: str) -> Any:
+        moments = {
+            0: {"vllm": vllm(0, 0, 0, 0), "lmcache-mp": first},
+            60: {"vllm": vllm(900, 0, 900, 300), "lmcache-mp": last},
+        }
+        return explained(tmp_path, {"A": moments})["fleet"]
+
+    def test_a_salt_without_lookups_in_the_window_is_left_out(self, tmp_path: Path) -> None:
+        fleet = self.fleet(tmp_path, self.page(a=(100, 50), b=(0, 0)), self.page(a=(100, 50), b=(400, 100)))
+        assert list(fleet["cache_salts"]) == ["b"]
+        assert fleet["cache_salts"]["b"]["found_ratio"] == 0.25
+
+    def test_where_no_salt_has_any_there_is_no_such_key(self, tmp_path: Path) -> None:
+        assert "cache_salts" not in self.fleet(tmp_path, self.page(a=(100, 50)), self.page(a=(100, 50)))
+
+    def test_a_ratio_that_can_t_be_has_its_reason(self, tmp_path: Path) -> None:
+        # 120 found of 100
+        fleet = self.fleet(tmp_path, self.page(a=(0, 0)), self.page(a=(100, 120)))
+        assert fleet["cache_salts"]["a"]["found_ratio"] is None
+        assert "contradict" in fleet["why"]["cache_salts.a.found_ratio"]
 
 
 def test_without_a_curvine_source_there_is_no_pool(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.expositions import bounds, codes, explained, lmcache_mp, series, tokens, vllm, window
+from tests.support.expositions import START, bounds, codes, explained, lmcache_mp, series, tokens, vllm, window
 
 
 class TestExternalCounters:
@@ -22,13 +22,6 @@ class TestExternalCounters:
         part = window(tmp_path, vllm(0, 0, 0, 0), vllm(1000, 600, 500, 200))
         assert "external_mismatch" in codes(part)
         assert part["hit_ratio"]["by_token"] == 0.8
-
-    def test_external_hits_beyond_l0_s_misses_withhold_everything_below_l0(self, tmp_path: Path) -> None:
-        part = window(tmp_path, vllm(0, 0, 0, 0), vllm(1000, 600, 400, 401))
-        assert tokens(part) == {"L0": 600, "L1": None, "L2": None, "L1+L2": None, "miss": None}
-        assert part["hit_ratio"]["by_token"] is None
-        assert bounds(part, "L1") == (None, None, None)
-        assert "external_mismatch" in codes(part)
 
     def test_present_and_zero_means_no_connector(self, tmp_path: Path) -> None:
         part = window(tmp_path, vllm(0, 0, 0, 0), vllm(100, 60, 0, 0))
@@ -137,6 +130,65 @@ class TestFoundNotLoaded:
         assert part["found_not_loaded_tokens"] == 40
         assert "found_not_loaded" in codes(part)
 
+    def test_a_scrape_of_vllm_that_is_missing_in_between_withholds_nothing(self, tmp_path: Path) -> None:
+        # found 500 + 200; loaded 200, L0 100: at least 700 - 300 = 400
+        moments = {
+            0: {"vllm": vllm(0, 0, 0, 0), "lmcache-mp": lmcache_mp(0, 0)},
+            60: {"lmcache-mp": lmcache_mp(300, 100)},
+            120: {"vllm": vllm(1000, 100, 900, 200), "lmcache-mp": lmcache_mp(500, 200)},
+        }
+        part = explained(tmp_path, {"A": moments})["replicas"]["A"]
+        assert part["found_not_loaded_tokens"] == 400
+        assert {"found_not_loaded", "scrape_gap"} <= set(codes(part))
+
+    def test_nor_does_one_of_lmcache(self, tmp_path: Path) -> None:
+        moments = {
+            0: {"vllm": vllm(0, 0, 0, 0), "lmcache-mp": lmcache_mp(0, 0)},
+            60: {"vllm": vllm(500, 50, 450, 100)},
+            120: {"vllm": vllm(1000, 100, 900, 200), "lmcache-mp": lmcache_mp(500, 200)},
+        }
+        assert explained(tmp_path, {"A": moments})["replicas"]["A"]["found_not_loaded_tokens"] == 400
+
+    def test_where_vllm_s_counts_begin_later_it_is_no_claim(self, tmp_path: Path) -> None:
+        # vLLM ran before 0 s but was first read at 60 s: LMCache's 5000 of the first minute have no counterpart
+        moments = {
+            0: {"lmcache-mp": lmcache_mp(0, 0)},
+            60: {"vllm": vllm(5000, 0, 5000, 5000), "lmcache-mp": lmcache_mp(5000, 0)},
+            120: {"vllm": vllm(6000, 0, 6000, 5500), "lmcache-mp": lmcache_mp(5500, 0)},
+        }
+        part = explained(tmp_path, {"A": moments})["replicas"]["A"]
+        assert part["found_not_loaded_tokens"] is None
+        assert "found_not_loaded" not in codes(part)
+
+    def test_a_process_that_began_in_the_window_has_no_counts_before(self, tmp_path: Path) -> None:
+        # it counts from 0: found 5500, loaded 5000: at least 500
+        moments = {
+            0: {"lmcache-mp": lmcache_mp(0, 0)},
+            60: {"vllm": vllm(5000, 0, 5000, 4600), "lmcache-mp": lmcache_mp(5000, 0)},
+            120: {"vllm": vllm(6000, 0, 6000, 5000), "lmcache-mp": lmcache_mp(5500, 0)},
+        }
+        part = explained(tmp_path, {"A": moments}, {"first_moment": START - 10})["replicas"]["A"]
+        assert part["found_not_loaded_tokens"] == 500
+
+    def test_where_vllm_s_counts_end_earlier_it_is_no_claim(self, tmp_path: Path) -> None:
+        # hits are missing on the last page, so that vLLM's counts end at 60 s: 1400 - 500 would be LMCache's alone
+        moments = {
+            0: {"vllm": vllm(0, 0, 0, 0), "lmcache-mp": lmcache_mp(0, 0)},
+            60: {"vllm": vllm(1000, 100, 900, 400), "lmcache-mp": lmcache_mp(500, 0)},
+            120: {"vllm": vllm(3000, None, 2700, 1300), "lmcache-mp": lmcache_mp(1400, 0)},
+        }
+        part = explained(tmp_path, {"A": moments})["replicas"]["A"]
+        assert (part["prompt_tokens"], part["found_not_loaded_tokens"]) == (1000, None)
+
+    def test_of_a_fleet_with_an_unreadable_replica_it_is_no_claim(self, tmp_path: Path) -> None:
+        # B may have used the 40 that A did not
+        replicas = {
+            "A": {0: {"vllm": vllm(0, 0, 0, 0)}, 60: {"vllm": vllm(100, 0, 100, 60)}},
+            "B": {0: {"vllm": vllm(0, 0, 0, 0)}, 60: {}},
+            "_fleet": {0: {"lmcache-mp": lmcache_mp(0, 0)}, 60: {"lmcache-mp": lmcache_mp(100, 0)}},
+        }
+        assert explained(tmp_path, replicas)["fleet"]["found_not_loaded_tokens"] is None
+
     def test_zero_without_a_cache(self, tmp_path: Path) -> None:
         assert window(tmp_path, vllm(0, 0, 0, 0), vllm(200, 30, 0, 0))["found_not_loaded_tokens"] == 0
 
@@ -179,6 +231,16 @@ class TestSourcesThatVllmTells:
         assert tokens(part) == {"L0": 100, "L1": 0, "L2": 0, "L1+L2": 0, "miss": 0, "transfer": 900}
         assert part["hit_ratio"]["by_token"] == 0.1
 
+    def test_a_decode_replica_to_which_nothing_came_says_so(self, tmp_path: Path) -> None:
+        whole = explained(
+            tmp_path,
+            {name: {0: {"vllm": vllm(0, 0, 0, 0)}, 60: {"vllm": vllm(1000, 100, 900, 0)}} for name in "AB"},
+            {"roles": {"A": "kv_consumer"}},
+        )
+        assert whole["replicas"]["A"]["tiers"]["transfer"] == {"tokens": 0, "ratio": 0}
+        assert whole["fleet"]["tiers"]["transfer"] == {"tokens": 0, "ratio": 0}
+        assert "transfer" not in whole["replicas"]["B"]["tiers"]
+
     def test_a_decode_replica_s_own_host_cache_stays_a_hit(self, tmp_path: Path) -> None:
         first = self.page(0, 0, 0, host=0, disk=0, p2p=0, external_unspecified=0)
         last = self.page(1000, 100, 900, host=150, disk=50, p2p=200, external_unspecified=500)
@@ -200,3 +262,35 @@ class TestSharedCacheServer:
         assert bounds(whole["replicas"]["A"], "L1") == (30, None, 50)
         assert bounds(whole["replicas"]["B"], "L1") == (0, None, 20)
         assert whole["fleet"]["found_not_loaded_tokens"] == 0
+
+    @staticmethod
+    def l1(used: float, ratio: float) -> str:
+        return lmcache_mp(
+            0, 0, more={'lmcache_mp_l1_memory_usage_bytes{l1_tag="d"}': used, 'lmcache_mp_l1_usage_ratio{l1_tag="d"}':
+                        ratio}
+        )  # fmt: skip
+
+    def test_its_l1_is_the_fleet_s(self, tmp_path: Path) -> None:
+        # 1000 held at usage 0.5: 2000
+        page = {"vllm": vllm(0, 0, 0, 0)}
+        shared = {0: {"lmcache-mp": self.l1(0, 0)}, 60: {"lmcache-mp": self.l1(1000, 0.5)}}
+        whole = explained(tmp_path, {"A": {0: page, 60: page}, "B": {0: page, 60: page}, "_fleet": shared})
+        assert whole["fleet"]["tier_usage"]["L1"] == {"used_bytes": 1000, "capacity_bytes": 2000}
+        assert whole["replicas"]["A"]["tier_usage"]["L1"]["used_bytes"] is None
+
+    def test_beside_a_cache_of_a_replica_s_own_both_count(self, tmp_path: Path) -> None:
+        # A's own: 300 of 1200; the shared one: 1000 of 2000
+        page = {"vllm": vllm(0, 0, 0, 0)}
+        own = page | {"lmcache-mp": self.l1(300, 0.25)}
+        shared = {"lmcache-mp": self.l1(1000, 0.5)}
+        replicas = {"A": {0: own, 60: own}, "B": {0: page, 60: page}, "_fleet": {0: shared, 60: shared}}
+        whole = explained(tmp_path, replicas)
+        assert whole["fleet"]["tier_usage"]["L1"] == {"used_bytes": 1300, "capacity_bytes": 3200}
+        assert whole["replicas"]["A"]["tier_usage"]["L1"] == {"used_bytes": 300, "capacity_bytes": 1200}
+
+    def test_a_shared_server_that_does_not_export_its_l1_leaves_the_fleet_s_unknown(self, tmp_path: Path) -> None:
+        page = {"vllm": vllm(0, 0, 0, 0)}
+        shared = {"lmcache-mp": lmcache_mp(0, 0)}
+        fleet = explained(tmp_path, {"A": {0: page, 60: page}, "_fleet": {0: shared, 60: shared}})["fleet"]
+        assert fleet["tier_usage"]["L1"] == {"used_bytes": None, "capacity_bytes": None}
+        assert fleet["why"]["tier_usage.L1.used_bytes"] == "the shared cache server does not export it"

@@ -80,6 +80,13 @@ def test_what_is_not_told_apart_stays_together_and_hides_nobody_elses_tiers() ->
     assert hit_bounds(segments([told, unsplit, dark])) == pytest.approx((2400 / 4000, 3400 / 4000))
 
 
+def test_more_hit_than_looked_up_is_no_share_and_does_not_stretch_the_bar() -> None:
+    sound = summary(prompt_tokens=1000.0, l0_hits=300.0, external_queries=0.0, external_hits=0.0)
+    odd = summary(prompt_tokens=1000.0, l0_hits=1100.0, external_queries=0.0, external_hits=0.0)
+    parts = {part.source: part.tokens for part in segments([sound, odd])}
+    assert parts == {Source.L0: 300, Source.MISS: 700, Source.UNKNOWN: 1000}
+
+
 def test_no_traffic_and_nothing_readable_give_no_bar() -> None:
     idle = summary(prompt_tokens=0.0, l0_hits=0.0, external_hits=0.0)
     down = summarize(ReplicaAccount("r", TokenLedger(0.0, 60.0), Answer.NOTHING), WarmingLimits())
@@ -92,14 +99,14 @@ def test_over_time_a_bucket_adds_up_and_an_unknown_one_is_a_gap() -> None:
     nan = float("nan")
     series = pd.DataFrame(
         {
-            "at": pd.to_datetime([0, 60, 120], unit="s", utc=True),
-            "prompt_tokens": [100.0, 100.0, nan],
-            "l0": [40.0, 40.0, nan],
-            "l1": [20.0, nan, nan],
-            "l2": [10.0, nan, nan],
-            "lower": [30.0, nan, nan],
-            "miss": [30.0, nan, nan],
-            "transfer": [0.0, 0.0, nan],
+            "at": pd.to_datetime([0, 60, 120, 180], unit="s", utc=True),
+            "prompt_tokens": [100.0, 100.0, nan, 100.0],
+            "l0": [40.0, 40.0, nan, 110.0],
+            "l1": [20.0, nan, nan, 0.0],
+            "l2": [10.0, nan, nan, 0.0],
+            "lower": [30.0, nan, nan, 0.0],
+            "miss": [30.0, nan, nan, nan],
+            "transfer": [0.0, 0.0, nan, 0.0],
         }
     )
     found = source_series(series)
@@ -107,3 +114,4 @@ def test_over_time_a_bucket_adds_up_and_an_unknown_one_is_a_gap() -> None:
     assert list(found.loc[0, names]) == [40, 20, 10, 0, 30, 0, 0]
     assert list(found.loc[1, names]) == [40, 0, 0, 0, 0, 0, 60]
     assert found.loc[2, names].isna().all()
+    assert list(found.loc[3, names]) == [0, 0, 0, 0, 0, 0, 100]  # more hit than looked up

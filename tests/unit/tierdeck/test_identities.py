@@ -93,7 +93,7 @@ def test_an_engine_that_measures_no_first_token_at_all_is_not_accused() -> None:
 def test_what_an_identity_withholds_is_withheld_and_nothing_else_is() -> None:
     assert split(replace(SOUND, cached_tokens=0.0)).by_token.value == 0.7
     more_hits = split(replace(SOUND, l0_hits=1001.0))
-    assert (more_hits.l0.value, more_hits.miss.value, more_hits.by_token.value) == (None, None, None)
+    assert (more_hits.l0.value, more_hits.miss.value, more_hits.by_token.value) == (1001, None, None)
     # more loaded than found: 300 > 50 + 20, so L1 lies anywhere in [0, 300]
     loaded = split(replace(SOUND, l1_found=50.0, l2_found=20.0))
     assert (loaded.l1.low.value, loaded.l1.high.value, loaded.by_token.value) == (0, 300, 0.7)
