@@ -110,7 +110,9 @@ def summarize_fleet(
     parts = [summary for _, summary in readable]
     usages = [(part.kv_usage.value, part.kv_capacity.value) for part in parts]
     ttft, ttft_reason = _merged_ttft(parts)
-    tiers = _summed_tiers(readable, shared, unreadable=len(summaries) - len(readable))
+    stood_in = {account.copy_of for account, _ in readable}
+    unread = [account for account, part in summaries if not part.state.readable and account.name not in stood_in]
+    tiers = _summed_tiers(readable, shared, unreadable=len(unread))
     pooled = _pooled([account.ledger for account, _ in readable], shared)
     highest = ceiling(pooled, has_cache=pooled.has_cache)
     caches = [(part.l1_used, part.l1_capacity) for account, part in readable

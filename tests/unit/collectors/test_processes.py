@@ -4,7 +4,7 @@ from pathlib import Path
 
 from collectors.processes import Paths, are_one, same_processes
 from collectors.source import Key, TargetReading
-from tests.support.expositions import START, codes, explained, vllm
+from tests.support.expositions import START, codes, explained, lmcache_mp, vllm
 from tierdeck.readings import Reading
 
 
@@ -52,6 +52,16 @@ def test_a_copy_stands_in_where_its_original_is_gone(tmp_path: Path) -> None:
     fleet = explained(tmp_path, {"A": a, "B": b})["fleet"]
     assert (fleet["prompt_tokens"], fleet["state"]) == (2000, "ok")
     assert "same_process" not in codes(fleet)
+
+
+def test_an_engine_that_a_copy_stands_in_for_is_not_missing_from_what_a_shared_cache_found(tmp_path: Path) -> None:
+    # found 500; loaded 200, L0 100: at least 500 - 300 = 200
+    created = 'vllm:prefix_cache_queries_created{engine="0",model_name="m"} 101.5\n'
+    first, last = vllm(1000, 100, 900, 0) + created, vllm(2000, 200, 1800, 200) + created
+    shared = {0: {"lmcache-mp": lmcache_mp(0, 0)}, 60: {"lmcache-mp": lmcache_mp(500, 0)}}
+    replicas = {"A": {0: {"vllm": first}}, "B": {0: {"vllm": first}, 60: {"vllm": last}}, "_fleet": shared}
+    fleet = explained(tmp_path, replicas)["fleet"]
+    assert (fleet["prompt_tokens"], fleet["found_not_loaded_tokens"]) == (1000, 200)
 
 
 def test_paths_that_looked_alike_once_and_part_are_both_counted(tmp_path: Path) -> None:
