@@ -10,7 +10,7 @@ from tierdeck.computation import computation
 from tierdeck.figure import Ratio
 from tierdeck.split import TierSplit
 from tierdeck.summary import Summary
-from tierdeck.units import format_count
+from tierdeck.units import format_count, format_ratio
 
 _USEFUL = 0.25
 """Bounds wider than this say nothing worth a headline."""
@@ -59,7 +59,9 @@ def _hits(tiers: TierSplit, ceiling: Range) -> str:
     hits, low, high = tiers.l0 + tiers.lower, ceiling.low.value, ceiling.high.value
     if hits.value is None:
         return hits.reason
-    highest = f" · ceiling {bounds_words(low, high)}" if low is not None and high is not None else ""
+    highest = ""
+    if low is not None and high is not None:
+        highest = f" · ceiling {format_ratio(low).removesuffix(' %')}–{format_ratio(high)}"
     return f"{format_count(hits.value)} tokens{highest}"
 
 
