@@ -8,6 +8,7 @@ from tests.live.window import Window, settle
 
 PROMPT = PREFIX_TOKENS + TAIL_TOKENS
 """552 tokens a request."""
+_LOADED, _FOUND_IN_L1 = "vllm:external_prefix_cache_hits_total", "lmcache_mp_lookup_hit_l1_tokens_total"
 
 
 def test_what_a_computed_comes_to_b_from_l2_and_what_l0_served_is_not_counted_again(
@@ -39,8 +40,7 @@ def test_what_a_computed_comes_to_b_from_l2_and_what_l0_served_is_not_counted_ag
 def test_prompts_that_l0_can_not_hold_come_from_l1(window: Window) -> None:
     # 12 x 512 = 6,144 tokens: above L0's 4,096, below the 6,553 at which L1 begins to evict (0.8 x 8,192).
     some = prefixes(12, seed=2)
-    for prefix in some * 2:
-        window.ask("a", with_tail(prefix))
+    window.ask_until("a", some, lambda so_far: so_far.risen("a", _LOADED) >= 8 * PREFIX_TOKENS)
     document = window.close()
     agree(window, document)
     found = tokens(document["replicas"]["a"])
@@ -52,8 +52,9 @@ def test_prompts_that_l0_can_not_hold_come_from_l1(window: Window) -> None:
 def test_prompts_that_l1_can_not_hold_come_from_l2(window: Window) -> None:
     # 24 x 512 = 12,288 tokens: above L1's 8,192, below the 32,768 at which L2 begins to evict (0.8 x 40,960).
     some = prefixes(24, seed=3)
-    for prefix in some * 2:
-        window.ask("a", with_tail(prefix))
+    window.ask_until(
+        "a", some, lambda so_far: so_far.risen("a", _LOADED) - so_far.risen("a", _FOUND_IN_L1) >= 4 * PREFIX_TOKENS
+    )
     document = window.close()
     agree(window, document)
     found = tokens(document["replicas"]["a"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from collectors.explain import explain
 from collectors.snapshot import read_snapshot
-from tests.live.fleet import LiveFleet, Usage, text_of
+from tests.live.fleet import LiveFleet, Usage, text_of, with_tail
 from tierdeck.account import WarmingLimits
 
 SETTLE_SECONDS = 120.0
+_MOST_TURNS = 8
 Counts = dict[str, dict[str, float]]
 """By replica and series."""
 
@@ -42,6 +44,20 @@ class Window:
         usage = self.fleet.ask(replica, prompt)
         self.asked.append(usage)
         return usage
+
+    def ask_until(self, replica: str, prefixes: list[list[int]], enough: Callable[[Window], bool]) -> None:
+        """Ask all of them twice, each with a new tail, and again until it is enough: caches keep some only later."""
+        for turn in range(_MOST_TURNS):
+            for prefix in prefixes:
+                self.ask(replica, with_tail(prefix))
+            settle(self.fleet)
+            if turn and enough(self):
+                return
+
+    def risen(self, replica: str, name: str) -> float:
+        """By how much a counter of a replica has risen until now."""
+        counts = [_counts(text_of(url)) for url in self.fleet.targets[replica].values()]
+        return sum(_sum(some, name, {}) for some in counts) - _sum(self.before[replica], name, {})
 
     def close(self) -> dict[str, Any]:
         """The second scrape, when everything is still; the document of `explain`."""
