@@ -34,6 +34,15 @@ def spellings(family: Family) -> tuple[Spelling, ...]:
     return tuple(found)
 
 
+def sample_names(family: Family) -> tuple[str, ...]:
+    """The names of its samples in all spellings; a histogram's with their suffixes."""
+    return tuple(dict.fromkeys(spelling.name + suffix for spelling in spellings(family) for suffix in _suffixes(family)))
+
+
+def _suffixes(family: Family) -> tuple[str, ...]:
+    return ("_bucket", "_sum", "_count") if family.kind is Kind.HISTOGRAM else ("",)
+
+
 @dataclass(frozen=True, slots=True)
 class _Slot:
     """What a series is to one family: which, under which spelling, for whom; a bucket has its bound."""
@@ -72,7 +81,7 @@ class FamilyReader:
         self._names: dict[str, list[tuple[int, int]]] = {}
         for number, family in enumerate(self.families):
             for rank, spelling in enumerate(self._spellings[number]):
-                for suffix in ("_bucket", "_sum", "_count") if family.kind is Kind.HISTOGRAM else ("",):
+                for suffix in _suffixes(family):
                     self._names.setdefault(spelling.name + suffix, []).append((number, rank))
         self._parser: Parser[tuple[_Slot, ...]] = Parser(frozenset(self._names), self._compile)
 

@@ -51,6 +51,11 @@ class ReplicaKey:
     def shared(self) -> bool:
         return self.replica == FLEET
 
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Cluster and endpoint."""
+        return self.cluster, self.endpoint
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

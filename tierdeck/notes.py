@@ -27,6 +27,9 @@ class NoteCode(StrEnum):
     UNREADABLE_LINES = "unreadable_lines"
     COUNTERS_DISAGREE = "counters_disagree"
     SAME_PROCESS = "same_process"
+    SERIES_MISSING = "series_missing"
+    LABELS_MISSING = "labels_missing"
+    SPARSE_SCRAPES = "sparse_scrapes"
 
 
 MEANINGS: dict[NoteCode, str] = {
@@ -58,6 +61,12 @@ MEANINGS: dict[NoteCode, str] = {
     "flight; both are told, and which figures are withheld is in the table of identities",
     NoteCode.SAME_PROCESS: "one engine is seen over several paths and counted once; where start time and counters are "
     "the same but nothing proves it, all are counted and the note says so",
+    NoteCode.SERIES_MISSING: "the Prometheus that is read lacks series that the process exports, or that the other "
+    "replicas have: they are not scraped, or dropped by a rule; figures that need them are unknown",
+    NoteCode.LABELS_MISSING: "series carry no label that tells replicas apart: one that restarts, or leaves, can't be "
+    "seen among several",
+    NoteCode.SPARSE_SCRAPES: "the Prometheus that is read scrapes less than once a minute: what an engine did between "
+    "its last scrape and a restart is lost",
 }
 
 

@@ -1,0 +1,33 @@
+"""What to say where a Prometheus holds nothing of vLLM."""
+
+from __future__ import annotations
+
+from collectors.prometheus.asking import Answering
+from tierdeck.errors import TierdeckError
+
+_SHOWN = 8
+_CONNECT = "docs/connect.md says how to have vLLM scraped"
+
+
+def nothing_found(server: Answering, at: float, match: str = "") -> TierdeckError:
+    """The error that says what is there instead.
+
+    Raises:
+        TierdeckError: the server does not answer.
+    """
+    named = _names(server.instant('group by (__name__) ({__name__=~"vllm.*|lmcache.*"})', at), "__name__")
+    if named:
+        what = f"has series named {named}, and none that Tierdeck reads"
+        return TierdeckError(
+            f"this Prometheus {what}", f"Recording rules or relabelling may be in the way; {_CONNECT}."
+        )
+    jobs = _names(server.instant("group by (job) (up)", at), "job")
+    what = f"it scrapes the jobs {jobs}" if jobs else "it scrapes nothing at present"
+    where = f" matching {match}" if match else ""
+    return TierdeckError(f"this Prometheus has no vLLM series{where}: {what}", f"{_CONNECT[0].upper()}{_CONNECT[1:]}.")
+
+
+def _names(entries: list[dict[str, dict[str, str]]], label: str) -> str:
+    names = sorted({entry["metric"].get(label, "") for entry in entries} - {""})
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,119 @@
+"""Asks a server about a stretch of time: few queries, and smaller ones where an answer would be too large."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from collectors.prometheus.addresses import Address, Catalogue
+from collectors.prometheus.errors import QueryTooLarge
+from collectors.prometheus.pages import Pages, Sightings
+from collectors.prometheus.selectors import LOOKUPS, OLD_LOOKUPS, OURS, STARTS, UPS, Selector
+
+_LONGEST_MATCHER = 3000
+"""Characters; what would be longer is not restricted."""
+_INTERVALS_SECONDS = 600.0
+
+Found = list[dict[str, Any]]
+Ask = Callable[[str], Found]
+
+
+class Answering(Protocol):
+    """What is needed of a server (`collectors.prometheus.server.Server`)."""
+
+    def instant(self, query: str, at: float) -> Found: ...
+
+    def over(self, query: str, start: float, end: float, step_seconds: float) -> Found: ...
+
+    def help_text(self, metric: str) -> str: ...
+
+
+class Asking:
+    """Questions about one fleet; it learns the fleet's addresses as it goes.
+
+    Every method raises TierdeckError where the server does not answer as it should.
+    """
+
+    def __init__(self, server: Answering, match: str = "") -> None:
+        """
+        Args:
+            match: PromQL matchers for every selector, such as `namespace="inference"`.
+        """
+        self._server = server
+        self._match = match
+        self._help: str | None = None
+        self.catalogue = Catalogue()
+
+    def discover(self, at: float) -> None:
+        """Learn which addresses there are at a moment, which labels are theirs, and how often they are scraped."""
+        self._see(self._at(at), OURS)
+        self._see(self._range(at - _INTERVALS_SECONDS, at), (UPS,))
+        self._see(self._at(at), OURS)  # again: `up` may have told of labels that are the targets' own
+        self._see(self._range(at - _INTERVALS_SECONDS, at), (UPS, LOOKUPS)).pages()
+
+    def raw(self, start: float, end: float, instances: Iterable[str] = ()) -> dict[Address, Pages]:
+        """Every page of (start, end], epoch seconds.
+
+        Args:
+            instances: only of these values of the label `instance`; all by default.
+        """
+        return self._see(self._range(start, end), (UPS, *OURS, STARTS), _one_of("instance", instances)).pages()
+
+    def grid(self, start: int, end: int, step_seconds: int) -> dict[Address, Pages]:
+        """The pages as they were at start, start + step, … end, in epoch seconds."""
+        return self._see(lambda text: self._server.over(text, start, end, step_seconds), (UPS, *OURS, STARTS)).pages()
+
+    def resets(self, start: int, end: int, step_seconds: int) -> dict[Address, list[float]]:
+        """Moments of the grid in whose step an engine's lookups fell, by address."""
+        found: dict[Address, list[float]] = {}
+        query = f"resets({{}}[{step_seconds}s]) > 0"
+        for entry in self._asked(
+            LOOKUPS, lambda text: self._server.over(query.format(text), start, end, step_seconds)
+        ):
+            address = self.catalogue.place(entry["metric"]).address
+            if address is not None:
+                found.setdefault(address, []).extend(float(at) for at, _ in entry["values"])
+        return found
+
+    def help_text(self) -> str:
+        """HELP of the old prefix cache counter: some versions count blocks by it. Asked once."""
+        if self._help is None:
+            self._help = self._server.help_text(OLD_LOOKUPS)
+        return self._help
+
+    def _range(self, start: float, end: float) -> Ask:
+        """Raw samples of (start, end]."""
+        milliseconds = max(1, round(1000 * (end - start)))
+        return lambda text: self._server.instant(f"{text}[{milliseconds}ms]", end)
+
+    def _at(self, at: float) -> Ask:
+        return lambda text: self._server.instant(text, at)
+
+    def _see(self, ask: Ask, selectors: Iterable[Selector], only: str = "") -> Sightings:
+        sightings = Sightings(self.catalogue)
+        for selector in selectors:
+            answers = self._asked(selector, ask, only)
+            if selector is UPS:  # comes first: labels that are new make the catalogue begin anew
+                self.catalogue.learn_labels(entry["metric"] for entry in answers)
+            sightings.take(answers)
+        return sightings
+
+    def _asked(self, selector: Selector, ask: Ask, only: str = "") -> Found:
+        jobs = self.catalogue.jobs
+        if selector.by_job and not jobs:
+            return []
+        matchers = [self._match, only, _one_of("job", jobs) if selector.by_job else ""]
+        try:
+            return ask(selector.text(",".join(matcher for matcher in matchers if matcher)))
+        except QueryTooLarge:
+            halves = selector.halves()
+            if halves is None:
+                raise
+            return [entry for half in halves for entry in self._asked(half, ask, only)]
+
+
+def _one_of(label: str, values: Iterable[str]) -> str:
+    """A matcher; empty for no values, or for more than a query can hold."""
+    text = "|".join(re.escape(value).replace("\\", "\\\\").replace('"', '\\"') for value in sorted(values))
+    return f'{label}=~"{text}"' if 0 < len(text) <= _LONGEST_MATCHER else ""

@@ -1,0 +1,142 @@
+"""Samples put together again as the pages that were scraped.
+
+All series of one scrape carry the same instant, so that a target's samples of one instant are the page as
+it was; what reads a page of a target reads this one. Engines that store samples a little apart are met by
+taking instants that are close together as one scrape.
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from collectors.prometheus.addresses import Address, Catalogue
+from collectors.prometheus.selectors import COUNTERS, OLD_LOOKUPS, STARTED, UP
+
+HEADER = "# put together from the series of a Prometheus\n"
+_CLOSE_SECONDS = 0.5
+"""Samples of one scrape are not further apart."""
+
+Answer = Mapping[str, Any]
+"""One entry of an answer: `{"metric": labels, "values": [[at, text], …]}`, or `value` instead of `values`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What one scrape of a target gave; no lines where it failed."""
+
+    at: float
+    lines: Mapping[str, str]
+    is_up: bool = True
+
+    def body(self, help_text: Callable[[], str] = str) -> str:
+        """The exposition.
+
+        Args:
+            help_text: HELP of `vllm:gpu_prefix_cache_queries`, asked only where it has a say in the meaning.
+        """
+        header = HEADER
+        if any("gpu_prefix_cache_queries" in series for series in self.lines):
+            header += f"# HELP {OLD_LOOKUPS} {help_text()}\n"
+        return header + "".join(f"{series} {value}\n" for series, value in self.lines.items())
+
+
+@dataclass(slots=True)
+class Pages:
+    """Pages of one address, ascending.
+
+    Attributes:
+        falls: instants of the last page before a counter fell or the process changed.
+    """
+
+    pages: list[Page] = field(default_factory=list)
+    falls: list[float] = field(default_factory=list)
+
+    def last(self, at: float) -> Page | None:
+        """The last one up to a moment."""
+        number = bisect_right(self.pages, at, key=lambda page: page.at)
+        return self.pages[number - 1] if number else None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one address gave: `{instant: {series: value}}`, its `up`, and where something fell."""
+
+    samples: dict[float, dict[str, str]] = field(default_factory=dict)
+    ups: dict[float, str] = field(default_factory=dict)
+    falls: set[float] = field(default_factory=set)
+
+
+class Sightings:
+    """Collects the answers of several queries about one range of time."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._seen: dict[Address, _Seen] = {}
+
+    def take(self, answers: Iterable[Answer]) -> None:
+        """File every sample under its address and instant."""
+        for answer in answers:
+            place = self._catalogue.place(answer["metric"])
+            if place.address is None:
+                continue
+            seen = self._seen.get(place.address)
+            if seen is None:
+                seen = self._seen[place.address] = _Seen()
+            values: Sequence[tuple[float, str]] = answer.get("values") or [answer["value"]]
+            if place.name == UP:
+                seen.ups.update(values)
+                continue
+            for at, value in values:
+                lines = seen.samples.get(at)
+                if lines is None:
+                    lines = seen.samples[at] = {}
+                lines[place.text] = value
+            if len(values) > 1 and (place.name in COUNTERS or place.name == STARTED):
+                seen.falls.update(_falls(values, is_start=place.name == STARTED))
+
+    def pages(self) -> dict[Address, Pages]:
+        """Pages of every address that is of ours; intervals are learned on the way."""
+        found = {}
+        for address, seen in self._seen.items():
+            if address.kind is None:
+                continue
+            pages = _merged(seen.samples)
+            known = {page.at for page in pages}
+            failed = [Page(at, {}, is_up=False) for at, value in seen.ups.items() if value == "0" and at not in known]
+            found[address] = Pages(sorted((*pages, *failed), key=lambda page: page.at), sorted(seen.falls))
+            if address.interval_seconds is None:
+                address.interval_seconds = _interval(sorted(known | seen.ups.keys()))
+        return found
+
+
+def _interval(instants: Sequence[float]) -> float | None:
+    """Seconds between scrapes; None for fewer than two."""
+    apart = [later - earlier for earlier, later in zip(instants, instants[1:], strict=False)]
+    return statistics.median(apart) if apart else None
+
+
+def _falls(values: Sequence[tuple[float, str]], *, is_start: bool) -> list[float]:
+    """Instants after which a counter is less than before, or another process has started."""
+    numbers = [float(value) for _, value in values]
+    return [
+        values[number][0]
+        for number, (before, after) in enumerate(zip(numbers, numbers[1:], strict=False))
+        if after < before or (is_start and after != before)
+    ]
+
+
+def _merged(samples: Mapping[float, dict[str, str]]) -> list[Page]:
+    pages: list[Page] = []
+    lines: dict[str, str] = {}
+    for at in sorted(samples):
+        if pages and at - pages[-1].at < _CLOSE_SECONDS and not lines.keys() & samples[at].keys():
+            lines |= samples[at]
+            pages[-1] = Page(at, lines)
+        else:
+            lines = dict(samples[at])
+            pages.append(Page(at, lines))
+    return pages
