@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from tierdeck.account import WarmingLimits
 from tierdeck.errors import UsageError
 from tierdeck.resolution import Resolution
+from tierdeck.server_address import ServerAddress
 
 _DAY = 86400
 DECK_FILE = "deck.env"
@@ -52,6 +53,32 @@ class Settings(BaseSettings):
     )
     metrics_address: str = Field("127.0.0.1", description="Address on which a process serves its own /metrics.")
 
+    prometheus_url: SecretStr = Field(
+        SecretStr(""),
+        description="Address of a Prometheus, or of what speaks its API, to read instead of the targets themselves "
+        "(docs/connect.md); may hold `user:password@`. Empty: none.",
+    )
+    prometheus_tenant: str = Field("", description="Tenant that is asked for (header `X-Scope-OrgID`); empty: none.")
+    prometheus_username: str = Field("", description="User name there; needs the file with the password.")
+    prometheus_password_file: Path | None = Field(None, description="File with the password of that user.")
+    prometheus_token_file: Path | None = Field(None, description="File with a bearer token; read anew at each query.")
+    prometheus_aws_region: str = Field(
+        "", description="AWS region of an Amazon Managed Service for Prometheus: queries are signed for it."
+    )
+    prometheus_ca_file: Path | None = Field(None, description="PEM file with the authorities to trust there.")
+    prometheus_cert_file: Path | None = Field(None, description="PEM file with the client certificate to show there.")
+    prometheus_key_file: Path | None = Field(None, description="PEM file with the key of that client certificate.")
+    prometheus_timeout_seconds: float = Field(30.0, ge=1, le=600, description="Seconds until a query is given up.")
+    prometheus_match: str = Field(
+        "", description='Label matchers added to each selector, such as `namespace="inference"`; empty: none.'
+    )
+    prometheus_backfill_seconds: int = Field(
+        _DAY, ge=0, le=30 * _DAY, description="Seconds of the past that are read at the first start; 0: none."
+    )
+    prometheus_late_seconds: float = Field(
+        30.0, ge=0, le=600, description="Seconds until a sample can be asked for there after it was scraped."
+    )
+
     warming_tokens: int = Field(1000, ge=0, description="Prompt tokens after a restart until a replica counts as warm.")
     warming_requests: int = Field(10, ge=0, description="Requests after a restart until a replica counts as warm.")
 
@@ -68,6 +95,42 @@ class Settings(BaseSettings):
         if self.scrape_timeout_seconds >= self.scrape_interval_seconds:
             raise ValueError("scrape_timeout_seconds must be below scrape_interval_seconds")
         return self
+
+    @model_validator(mode="after")
+    def _prometheus_can_be_asked(self) -> Self:
+        text = self.prometheus_url.get_secret_value()
+        try:
+            address = ServerAddress.parse(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"prometheus_url can't be used: {error}") from None
+        kinds = {
+            "a user in prometheus_url": address is not None and bool(address.username),
+            "prometheus_username": bool(self.prometheus_username),
+            "prometheus_token_file": self.prometheus_token_file is not None,
+            "prometheus_aws_region": bool(self.prometheus_aws_region),
+        }
+        given = [name for name, is_given in kinds.items() if is_given]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} all say who is asking: keep one")
+        if bool(self.prometheus_username) != (self.prometheus_password_file is not None):
+            raise ValueError("prometheus_username and prometheus_password_file need each other")
+        if self.prometheus_key_file is not None and self.prometheus_cert_file is None:
+            raise ValueError("prometheus_key_file needs prometheus_cert_file")
+        if (
+            address is not None
+            and address.url.startswith("http://")
+            and (self.prometheus_ca_file or self.prometheus_cert_file)
+        ):
+            raise ValueError(
+                "prometheus_ca_file and prometheus_cert_file need a prometheus_url that begins with https://"
+            )
+        return self
+
+    @property
+    def prometheus_address(self) -> str:
+        """The address of the Prometheus without credentials, fit to be shown; empty if there is none."""
+        text = self.prometheus_url.get_secret_value()
+        return ServerAddress.parse(text).url if text else ""
 
     @property
     def store_url(self) -> str:
