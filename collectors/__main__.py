@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import structlog
 import typer
@@ -56,18 +56,67 @@ async def _collect(settings: Settings) -> None:
 
 @app.command()
 def explain(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A snapshot directory.")],
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A snapshot directory.")] = None,
+    prometheus: Annotated[str, typer.Option(metavar="ADDRESS", help="Read this Prometheus instead.")] = "",
+    window: Annotated[str, typer.Option(help="With --prometheus: how far back, such as 15m, 1h.")] = "1h",
+    endpoint: Annotated[str, typer.Option(help="With --prometheus: only this endpoint.")] = "",
+    config: Annotated[Path | None, typer.Option(help="With --prometheus: file with relabelling rules.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
-    """Print the ledger of a snapshot directory, offline."""
+    """Print the ledger of a snapshot directory, offline, or of a Prometheus."""
 
+    def act() -> None:
+        settings = _settings(prometheus, config)
+        if folder is not None:
+            if prometheus:
+                raise UsageError("a snapshot directory and --prometheus: explain one of them")
+            document = _explain_folder(folder, settings)
+        elif settings.prometheus_address:
+            document = _explain_prometheus(settings, parse_duration(window), endpoint)
+        else:
+            raise UsageError("nothing to explain", "Name a snapshot directory, or a Prometheus with --prometheus.")
+        text = json.dumps(document, indent=2) if as_json else explanation(document)
+        print(text.encode("utf-8", errors="backslashreplace").decode("utf-8"))
+
+    _guard(act)
+
+
+def _settings(prometheus: str, config: Path | None) -> Settings:
+    """What was said on the command line goes before the environment."""
+    said: dict[str, Any] = {"prometheus_url": prometheus, "config_file": config}
+    return load_settings(**{name: value for name, value in said.items() if value})
+
+
+def _explain_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     from collectors.explain import explain as explain_snapshot
     from collectors.snapshot import read_snapshot
 
+    return explain_snapshot(read_snapshot(folder), settings.warming)
+
+
+def _explain_prometheus(settings: Settings, window_seconds: float, endpoint: str) -> dict[str, Any]:
+    from collectors.config import read_config
+    from collectors.prometheus.asking import Asking
+    from collectors.prometheus.explain import Wanted, explain_prometheus
+    from collectors.prometheus.server import Server
+
+    path = settings.config_file
+    rules = read_config(path, settings.cluster).relabel if path is not None else ()
+    with Server.of(settings) as server:
+        asking = Asking(server, settings.prometheus_match)
+        wanted = Wanted(int(server.server_time()), round(window_seconds), endpoint, settings.cluster)
+        return explain_prometheus(server, asking, rules, wanted, settings.warming)
+
+
+@app.command()
+def discover(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
+    """Tell what the Prometheus of the settings has of ours, and how its labels are understood."""
+
+    from collectors.prometheus.discovery import discovered, told
+
     def act() -> None:
-        document = explain_snapshot(read_snapshot(folder), load_settings().warming)
-        text = json.dumps(document, indent=2) if as_json else explanation(document)
-        print(text.encode("utf-8", errors="backslashreplace").decode("utf-8"))
+        found = discovered(load_settings())
+        print(json.dumps(found, indent=2) if as_json else told(found))
 
     _guard(act)
 

@@ -15,6 +15,8 @@ import structlog
 from collectors import metrics
 from collectors.config import read_config
 from collectors.fetch import Fetcher
+from collectors.prometheus.labels import Rule
+from collectors.prometheus.source import PrometheusSource
 from collectors.replica_task import ReplicaTask
 from collectors.writer import Writer
 from db import Store
@@ -41,6 +43,7 @@ class Collector:
         self._writer = Writer(store)
         self._tasks: dict[Replica, asyncio.Task[None]] = {}
         self._config_seen: tuple[int, int] | None = None
+        self._rules: tuple[Rule, ...] = ()
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
 
@@ -59,6 +62,9 @@ class Collector:
                 asyncio.create_task(self._chore(_PRUNE_SECONDS, "prune", self._prune)),
                 asyncio.create_task(self._chore(_BEAT_SECONDS, "beat", self._beat)),
             ]
+            if self._settings.prometheus_address:
+                source = PrometheusSource(self._settings, self._store, self._writer.put, lambda: self._rules)
+                chores.append(asyncio.create_task(source.run()))
             await stop.wait()
             for task in (*self._tasks.values(), *chores):
                 task.cancel()
@@ -79,6 +85,7 @@ class Collector:
                 raise
             log.error("configuration_refused", reason=error.line())  # noqa: TRY400  # one line, no traceback
             return
+        self._rules = inventory.relabel
         self._store.declare(
             self._settings.cluster, inventory.endpoints, inventory.pools, origin=ORIGIN, actor="collectors"
         )
@@ -110,7 +117,7 @@ class Collector:
     def _inventory(self) -> list[Replica]:
         cluster = self._settings.cluster
         replicas = [replica for endpoint in self._store.endpoints(cluster) for replica in endpoint.sized_replicas]
-        return [replica for replica in (*replicas, *self._store.pools(cluster)) if replica.targets]
+        return [replica for replica in (*replicas, *self._store.pools(cluster)) if replica.is_scraped]
 
     async def _inventory_loop(self, fetcher: Fetcher) -> None:
         while True:

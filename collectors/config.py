@@ -12,6 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from collectors.prometheus.labels import Rule
+from collectors.prometheus.rules import RelabelEntry
 from collectors.sources import BY_KIND
 from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, Target, source_kind
@@ -21,10 +23,11 @@ from tierdeck.units import format_size
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What the file lists: endpoints, and pools that serve any of them."""
+    """What the file lists: endpoints, pools that serve any of them, and how a Prometheus's labels are read."""
 
     endpoints: tuple[Endpoint, ...]
     pools: tuple[Replica, ...] = ()
+    relabel: tuple[Rule, ...] = ()
 
 
 _LARGEST = 4 * 2**20
@@ -110,9 +113,20 @@ class _Pool(_Model):
     targets: Targets = Field(min_length=1)
 
 
+class _Prometheus(_Model):
+    relabel: tuple[RelabelEntry, ...] = ()
+
+
 class _File(_Model):
-    endpoints: tuple[_Endpoint, ...] = Field(min_length=1)
+    endpoints: tuple[_Endpoint, ...] = ()
     pools: tuple[_Pool, ...] = ()
+    prometheus: _Prometheus | None = None
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if not self.endpoints and self.prometheus is None:
+            raise ValueError("it lists no endpoints, and says nothing of a Prometheus to read them from")
+        return self
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -154,7 +168,7 @@ def inventory_of(document: object, cluster: str, where: str) -> Inventory:
         UsageError: it is broken; one line that names the key.
     """
     if not isinstance(document, Mapping):
-        raise UsageError(f"{where}: endpoints: missing", "docs/config.md shows a whole file.")
+        raise UsageError(f"{where}: it lists no endpoints", "docs/config.md shows a whole file.")
     try:
         file = _File.model_validate(document)
     except ValidationError as error:
@@ -164,7 +178,8 @@ def inventory_of(document: object, cluster: str, where: str) -> Inventory:
         raise UsageError(f"{where}: {key or 'file'}: {message}", "docs/config.md shows a whole file.") from error
     endpoints = tuple(_endpoint(endpoint, cluster) for endpoint in file.endpoints)
     pools = tuple(_replica(ReplicaKey(cluster, POOL, pool.name), pool.targets) for pool in file.pools)
-    return Inventory(endpoints, pools)
+    relabel = file.prometheus.relabel if file.prometheus is not None else ()
+    return Inventory(endpoints, pools, tuple(entry.rule() for entry in relabel))
 
 
 def _endpoint(entry: _Endpoint, cluster: str) -> Endpoint:

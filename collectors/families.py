@@ -36,7 +36,9 @@ def spellings(family: Family) -> tuple[Spelling, ...]:
 
 def sample_names(family: Family) -> tuple[str, ...]:
     """The names of its samples in all spellings; a histogram's with their suffixes."""
-    return tuple(dict.fromkeys(spelling.name + suffix for spelling in spellings(family) for suffix in _suffixes(family)))
+    return tuple(
+        dict.fromkeys(spelling.name + suffix for spelling in spellings(family) for suffix in _suffixes(family))
+    )
 
 
 def _suffixes(family: Family) -> tuple[str, ...]:

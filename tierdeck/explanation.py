@@ -22,7 +22,7 @@ _WIDTH = 13
 def explanation(document: dict[str, Any]) -> str:
     """Fleet first, then each replica, then the pool; then how the figures shown are computed."""
     window = format_seconds(document["window_seconds"])
-    lines = [f"Ledger of {window}", ""]
+    lines = [f"Ledger of {window}", *_source(document.get("source")), ""]
     fleet, replicas = document["fleet"], document["replicas"]
     if len(replicas) != 1 or fleet.get("departed"):
         lines += _block("fleet", fleet)
@@ -65,6 +65,16 @@ def _block(name: str, part: dict[str, Any]) -> Iterator[str]:
         evidence = f" ({note['evidence']})" if note["evidence"] else ""
         yield f"  ! {note['code']}: {where}{note['detail']}{evidence}"
     yield ""
+
+
+def _source(source: dict[str, Any] | None) -> Iterator[str]:
+    """Where it was read, and how its labels were understood."""
+    if source is None:
+        return
+    step = format_seconds(source["step_seconds"])
+    yield f"Read from a Prometheus, a moment every {step}; endpoints: {', '.join(source['endpoints'])}"
+    yield from (f"Guessed: {sentence}" for sentence in source["guessed"])
+    yield from (f"Left out: {sentence}" for sentence in source["not_placed"])
 
 
 def _names(targets: dict[str, Any]) -> Iterator[str]:

@@ -69,6 +69,11 @@ class Target:
     def kind(self) -> SourceKind:
         return source_kind(self.name)
 
+    @property
+    def is_scraped(self) -> bool:
+        """It has an address of its own; else `url` tells where a Prometheus has it from."""
+        return self.url.startswith(("http://", "https://"))
+
 
 @dataclass(frozen=True, slots=True)
 class Replica:
@@ -83,6 +88,11 @@ class Replica:
     role: Role = Role.BOTH
     versions: tuple[tuple[str, str], ...] = ()
     kv_bytes_per_token: float | None = None
+
+    @property
+    def is_scraped(self) -> bool:
+        """Its targets are asked one by one."""
+        return any(target.is_scraped for target in self.targets)
 
     def version(self, component: str) -> str:
         """Version of `vllm` or `lmcache` as configured or recorded; empty when unknown."""

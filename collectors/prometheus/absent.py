@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collectors.prometheus.asking import Answering
+from collectors.prometheus.server import Series
 from tierdeck.errors import TierdeckError
 
 _SHOWN = 8
@@ -27,7 +28,7 @@ def nothing_found(server: Answering, at: float, match: str = "") -> TierdeckErro
     return TierdeckError(f"this Prometheus has no vLLM series{where}: {what}", f"{_CONNECT[0].upper()}{_CONNECT[1:]}.")
 
 
-def _names(entries: list[dict[str, dict[str, str]]], label: str) -> str:
+def _names(entries: list[Series], label: str) -> str:
     names = sorted({entry["metric"].get(label, "") for entry in entries} - {""})
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -142,7 +142,7 @@ class Catalogue:
             address.has_copies = True
         elif is_ours:
             address.names.add(name)
-            if "model_name" in rest:
+            if "model_name" in rest and KINDS[name] is SourceKind.VLLM:  # LMCache tells the model's path
                 address.labels.setdefault("model_name", rest["model_name"])
         inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in rest.items())
         return Place(address, f"{name}{{{inside}}}" if inside else name, name)

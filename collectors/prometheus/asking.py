@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 from collectors.prometheus.addresses import Address, Catalogue
-from collectors.prometheus.errors import QueryTooLarge
+from collectors.prometheus.errors import QueryTooLargeError
 from collectors.prometheus.pages import Pages, Sightings
 from collectors.prometheus.selectors import LOOKUPS, OLD_LOOKUPS, OURS, STARTS, UPS, Selector
+from collectors.prometheus.server import Series
 
 _LONGEST_MATCHER = 3000
 """Characters; what would be longer is not restricted."""
 _INTERVALS_SECONDS = 600.0
 
-Found = list[dict[str, Any]]
+Found = list[Series]
 Ask = Callable[[str], Found]
 
 
@@ -68,9 +69,7 @@ class Asking:
         """Moments of the grid in whose step an engine's lookups fell, by address."""
         found: dict[Address, list[float]] = {}
         query = f"resets({{}}[{step_seconds}s]) > 0"
-        for entry in self._asked(
-            LOOKUPS, lambda text: self._server.over(query.format(text), start, end, step_seconds)
-        ):
+        for entry in self._asked(LOOKUPS, lambda text: self._server.over(query.format(text), start, end, step_seconds)):
             address = self.catalogue.place(entry["metric"]).address
             if address is not None:
                 found.setdefault(address, []).extend(float(at) for at, _ in entry["values"])
@@ -106,7 +105,7 @@ class Asking:
         matchers = [self._match, only, _one_of("job", jobs) if selector.by_job else ""]
         try:
             return ask(selector.text(",".join(matcher for matcher in matchers if matcher)))
-        except QueryTooLarge:
+        except QueryTooLargeError:
             halves = selector.halves()
             if halves is None:
                 raise

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import structlog
 
 from collectors.prometheus.asking import Asking
 from collectors.prometheus.fleet import arrange
@@ -16,8 +14,7 @@ from collectors.prometheus.watch import Watch
 from db import Store
 from tierdeck.account import WarmingLimits
 from tierdeck.backfill import Backfill
-
-log = structlog.get_logger()
+from tierdeck.rounds import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +41,24 @@ class Past:
     Attributes:
         source: the server's address, as it is told.
         seconds: how far back.
-        present: epoch seconds of the first contact: from there on the live rounds are.
+        present: epoch second of the first contact: from there on the live rounds are.
+        cluster: of addresses without a label that names one.
     """
 
     source: str
     seconds: float
-    present: float
+    present: int
     cluster: str
     warming: WarmingLimits
 
 
-def first_contact(store: Store, source: str, cluster: str) -> float | None:
+def first_contact(store: Store, source: str, cluster: str) -> int | None:
     """When this server's past was first asked for; None where it never was."""
     name = _name(source, _STRETCHES[0])
-    return next((one.end_at for one in store.backfills(cluster) if one.source == name), None)
+    return next((round(one.end_at) for one in store.backfills(cluster) if one.source == name), None)
 
 
-def fill(
-    past: Past, new_asking: Callable[[], Asking], rules: Sequence[Rule], store: Store
-) -> Iterator[Backfill]:
+def fill(past: Past, new_asking: Callable[[], Asking], rules: Sequence[Rule], store: Store) -> Iterator[Backfill]:
     """Account the past into the store; yields its progress after every chunk. It can be cut off and gone on with.
 
     Raises:
@@ -77,24 +73,23 @@ def fill(
         asking = new_asking()
         asking.discover(past.present)
         step = max(stretch.step_seconds, _longest_interval(asking))
-        end, begin = round(progress.end_at), progress.done_at
-        start = end - step * -(-round(end - begin) // step)  # whole steps, so that the end is met
+        end = round(progress.end_at)
+        start = end - step * -(-round(end - progress.done_at) // step)  # whole steps, so that the end is met
         watch = Watch(float(start), 0.0, asking.help_text, past_step_seconds=step)
         for chunk in chunks(asking, start, end, step):
-            progress = _account(chunk, watch, asking, rules, past, store, progress)
+            fleet = arrange(asking.catalogue.addresses, rules, past.cluster)
+            progress = _write(chunk, watch.feed(chunk.seen, fleet, chunk.moments), progress, store, past.warming)
             yield progress
 
 
 def _progress(past: Past, stretch: Stretch, store: Store) -> Backfill | None:
     """Where to go on; None for what is done or nothing."""
     name = _name(past.source, stretch)
-    for one in store.backfills(past.cluster):
-        if one.source == name and one.end_at == past.present - stretch.near:
-            return None if one.is_done else replace(one, told_at=time.time())
     start_at, end_at = past.present - min(past.seconds, stretch.far), past.present - stretch.near
-    if start_at >= end_at:
-        return None
-    return Backfill(past.cluster, name, start_at, end_at, start_at, time.time())
+    for one in store.backfills(past.cluster):
+        if one.source == name and one.end_at == end_at:
+            return None if one.is_done else replace(one, told_at=time.time())
+    return Backfill(past.cluster, name, start_at, end_at, start_at, time.time()) if start_at < end_at else None
 
 
 def _name(source: str, stretch: Stretch) -> str:
@@ -102,22 +97,16 @@ def _name(source: str, stretch: Stretch) -> str:
 
 
 def _longest_interval(asking: Asking) -> int:
-    known = [address.interval_seconds for address in asking.catalogue.addresses if address.interval_seconds]
-    return round(max(known, default=0.0))
+    known = [one.interval_seconds for one in asking.catalogue.addresses if one.kind is not None]
+    return round(max((interval for interval in known if interval is not None), default=0.0))
 
 
-def _account(
-    chunk: Chunk, watch: Watch, asking: Asking, rules: Sequence[Rule], past: Past, store: Store, progress: Backfill
-) -> Backfill:
-    fleet = arrange(asking.catalogue.addresses, rules, past.cluster)
-    rounds = [
-        replace(one, is_past=True)
-        for one in watch.feed(chunk.seen, fleet, chunk.moments)
-        if one.at > progress.done_at
-    ]
+def _write(chunk: Chunk, rounds: Iterable[Round], progress: Backfill, store: Store, warming: WarmingLimits) -> Backfill:
+    """The rounds after what is done already, so that a baseline never replaces what was counted."""
     up_to = chunk.moments[-1]
-    store.append(rounds)
-    store.rollup_range(progress.done_at, up_to, past.warming)
-    done = replace(progress, done_at=max(progress.done_at, min(up_to, progress.end_at)), told_at=time.time())
+    store.append([replace(one, is_past=True) for one in rounds if one.at > progress.done_at])
+    store.rollup_range(progress.done_at, up_to, warming)
+    done_at = min(max(progress.done_at, up_to), progress.end_at)
+    done = replace(progress, done_at=done_at, told_at=time.time())
     store.tell_backfill(done)
     return done

@@ -1,4 +1,4 @@
-"""What a Prometheus can't tell of a fleet, as notes: series that are missing, labels that were dropped, long intervals."""
+"""What a Prometheus can't tell of a fleet, as notes: missing series, dropped labels, long intervals."""
 
 from __future__ import annotations
 

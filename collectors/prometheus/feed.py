@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
+from collectors.prometheus.absent import nothing_found
 from collectors.prometheus.addresses import Address
 from collectors.prometheus.asking import Asking
-from collectors.prometheus.absent import nothing_found
 from collectors.prometheus.fleet import Observed, arrange
 from collectors.prometheus.history import Chunk, chunks
 from collectors.prometheus.labels import Rule
@@ -35,7 +35,9 @@ _UNKNOWN_INTERVAL_SECONDS = 60.0
 class Feed:
     """Rounds of one Prometheus-compatible server; synchronous, so that it runs in a thread."""
 
-    def __init__(self, settings: Settings, rules: Sequence[Rule], store: Store, put: Callable[[Round], None]) -> None:
+    def __init__(
+        self, settings: Settings, rules: Callable[[], Sequence[Rule]], store: Store, put: Callable[[Round], None]
+    ) -> None:
         self._settings = settings
         self._rules = rules
         self._store = store
@@ -49,11 +51,12 @@ class Feed:
         self._told: tuple[str, ...] = ()
         self._fleet = Observed()
         self._signature: object = None
+        self._goes_on = False
 
     @property
-    def is_watching(self) -> bool:
-        """The server answered, and had something of ours."""
-        return self._watch is not None
+    def goes_on(self) -> bool:
+        """The store had rounds of this fleet already when it began."""
+        return self._goes_on
 
     def step(self, now: float) -> int:
         """One round, and what was missed since the last one; returns how many rounds were handed on.
@@ -81,7 +84,7 @@ class Feed:
         memories = self._memories(fleet)
         oldest = now - self._settings.prometheus_backfill_seconds
         known = [at for memory in memories.values() if isinstance(at := memory.get("at"), float)]
-        goes_on = bool(known) and oldest < max(known) < now
+        goes_on = self._goes_on = bool(known) and oldest < max(known) < now
         self._watch = Watch(
             min(known) if goes_on else now, self._settings.prometheus_late_seconds, self._asking.help_text,
             memories if goes_on else None,
@@ -138,14 +141,18 @@ class Feed:
         newest = max(self._last.values(), default=now)
         recent = [address for address, last in self._last.items() if newest - last <= _KEPT_SECONDS]
         fresh = {address for address in recent if newest - self._last[address] <= self._stays(address)}
-        signature = {(address, len(address.names), address.interval_seconds, address in fresh) for address in recent}
+        rules = self._rules()
+        signature = (
+            rules,
+            {(address, len(address.names), address.interval_seconds, address in fresh) for address in recent},
+        )
         if signature == self._signature:
             return self._fleet
         self._signature = signature
-        where = arrange(recent, self._rules, self._settings.cluster).where
+        where = arrange(recent, rules, self._settings.cluster).where
         present = {where[address].key.owner for address in fresh if address in where}
         kept = [a for a in recent if a in fresh or (a in where and where[a].key.owner not in present)]
-        self._fleet = arrange(kept, self._rules, self._settings.cluster)
+        self._fleet = arrange(kept, rules, self._settings.cluster)
         self._declare(self._fleet)
         return self._fleet
 

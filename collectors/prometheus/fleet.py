@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -67,8 +68,11 @@ def arrange(addresses: Iterable[Address], rules: Sequence[Rule], cluster: str) -
     engines = [one for one in found if one.kind in _ENGINES]
     _name_replicas(engines)
     _name_endpoints(engines)
-    strays = [one for one in found if one.kind not in (*_ENGINES, *_POOLS) and not _join(one, engines)]
-    placed = [one for one in found if one not in strays]
+    _name_pools([one for one in found if one.kind in _POOLS])
+    near = _Near.of(engines)
+    strays = [one for one in found if one.kind not in (*_ENGINES, *_POOLS) and not _join(one, near)]
+    lost = {id(one) for one in strays}
+    placed = [one for one in found if id(one) not in lost]
     where = _targets(placed)
     endpoints, pools = _build(placed, where)
     return Observed(
@@ -116,9 +120,9 @@ def _once(found: Iterable[_Found]) -> list[_Found]:
 
 def _name_replicas(engines: Sequence[_Found]) -> None:
     """By pod; else by host, or by host and port where one host has several engines."""
+    alike = Counter((one.host, one.kind) for one in engines if not one.pod)
     for one in engines:
-        alike = [other for other in engines if (other.host, other.pod, other.kind) == (one.host, "", one.kind)]
-        by_host = one.host if len(alike) < 2 else one.address.labels.get("instance", "")
+        by_host = one.host if alike[one.host, one.kind] < 2 else one.address.labels.get("instance", "")
         one.replica = one.replica or _UNFIT.sub("-", one.pod or by_host).strip("-") or "all"
 
 
@@ -136,23 +140,47 @@ def _name_endpoints(engines: Sequence[_Found]) -> None:
             one.endpoint = f"{one.endpoint}.{one.namespace}"
 
 
-def _join(one: _Found, engines: Sequence[_Found]) -> bool:
+def _name_pools(parts: Sequence[_Found]) -> None:
+    """One pool a namespace."""
+    spaces = {(one.cluster, one.namespace) for one in parts}
+    for one in parts:
+        alone = sum(cluster == one.cluster for cluster, _ in spaces) == 1
+        one.endpoint = one.endpoint or ("curvine" if alone or not one.namespace else f"curvine.{one.namespace}")
+
+
+@dataclass(slots=True)
+class _Near:
+    """Engines by where they are."""
+
+    beside: dict[object, set[tuple[str, str, Role]]] = field(default_factory=dict)
+    endpoints: dict[object, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, engines: Iterable[_Found]) -> _Near:
+        near = cls()
+        for one in engines:
+            near.beside.setdefault(_spot(one), set()).add((one.endpoint, one.replica, one.role))
+            for area in ((one.cluster, one.namespace), (one.cluster,)):
+                near.endpoints.setdefault(area, set()).add(one.endpoint)
+        return near
+
+
+def _spot(one: _Found) -> object:
+    """The pod, else the host; nothing else shares it with an address that has neither."""
+    if one.pod:
+        return one.cluster, one.namespace, one.pod
+    return (one.cluster, one.host) if one.host else one.address
+
+
+def _join(one: _Found, near: _Near) -> bool:
     """Find the endpoint, and perhaps the replica, of something beside the engines; False where none fits."""
-    near = [other for other in engines if other.cluster == one.cluster]
-    beside = {
-        (other.endpoint, other.replica, other.role)
-        for other in near
-        if (one.pod and (other.namespace, other.pod) == (one.namespace, one.pod))
-        or (not one.pod and not other.pod and one.host and other.host == one.host)
-    }
+    beside = near.beside.get(_spot(one), set())
     if len(beside) == 1 and one.kind is SourceKind.LMCACHE_MP:
-        endpoint, replica, role = beside.pop()
+        endpoint, replica, role = next(iter(beside))
         one.endpoint, one.replica, one.role = one.endpoint or endpoint, one.replica or replica, role
         return True
-    if not one.endpoint:
-        one.endpoint = _likely({other.endpoint for other in near if other.namespace == one.namespace}, one) or _likely(
-            {other.endpoint for other in near}, one
-        )
+    for area in ((one.cluster, one.namespace), (one.cluster,)):
+        one.endpoint = one.endpoint or _likely(near.endpoints.get(area, set()), one)
     one.replica = one.replica or FLEET
     return bool(one.endpoint)
 
@@ -168,7 +196,7 @@ def _likely(names: set[str], one: _Found) -> str:
 
 def _key(one: _Found) -> ReplicaKey:
     if one.kind in _POOLS:
-        return ReplicaKey(one.cluster, POOL, one.endpoint or one.namespace or "curvine")
+        return ReplicaKey(one.cluster, POOL, one.endpoint)
     return ReplicaKey(one.cluster, one.endpoint, one.replica)
 
 
@@ -199,15 +227,13 @@ def _build(
             models.setdefault((key.cluster, key.endpoint), set()).add(model)
     replicas = {key: Replica(key, tuple(own), roles[key]) for key, own in targets.items()}
     owners = sorted({(key.cluster, key.endpoint) for key in replicas if key.endpoint != POOL})
+    owned: dict[tuple[str, str], list[Replica]] = {owner: [] for owner in owners}
+    for key in sorted(replicas):
+        if key.endpoint != POOL:
+            owned[key.owner].append(replicas[key])
     endpoints = tuple(
-        Endpoint(
-            cluster,
-            name,
-            tuple(replicas[key] for key in sorted(replicas) if (key.cluster, key.endpoint) == (cluster, name)),
-            backend=BACKEND,
-            model=", ".join(sorted(models.get((cluster, name), ()))),
-        )
-        for cluster, name in owners
+        Endpoint(*owner, tuple(own), backend=BACKEND, model=", ".join(sorted(models.get(owner, ()))))
+        for owner, own in owned.items()
     )
     return endpoints, tuple(replicas[key] for key in sorted(replicas) if key.endpoint == POOL)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from collectors.prometheus.addresses import Address
 from collectors.prometheus.asking import Asking
@@ -69,7 +70,7 @@ def _ended(pages: Pages, moments: range) -> Iterator[float]:
     """Moments by which a process had ended that was there a step before."""
     by_moment = {page.at: page for page in pages.pages}
     falls = set(pages.falls)
-    for before, at in zip(moments, moments[1:], strict=False):
+    for before, at in pairwise(moments):
         earlier, later = by_moment.get(before), by_moment.get(at)
         if earlier is None or not earlier.is_up:
             continue

@@ -11,17 +11,15 @@ import statistics
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
 
 from collectors.prometheus.addresses import Address, Catalogue
 from collectors.prometheus.selectors import COUNTERS, OLD_LOOKUPS, STARTED, UP
+from collectors.prometheus.server import Series
 
 HEADER = "# put together from the series of a Prometheus\n"
 _CLOSE_SECONDS = 0.5
 """Samples of one scrape are not further apart."""
-
-Answer = Mapping[str, Any]
-"""One entry of an answer: `{"metric": labels, "values": [[at, text], …]}`, or `value` instead of `values`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class Sightings:
         self._catalogue = catalogue
         self._seen: dict[Address, _Seen] = {}
 
-    def take(self, answers: Iterable[Answer]) -> None:
+    def take(self, answers: Iterable[Series]) -> None:
         """File every sample under its address and instant."""
         for answer in answers:
             place = self._catalogue.place(answer["metric"])
@@ -115,7 +113,7 @@ class Sightings:
 
 def _interval(instants: Sequence[float]) -> float | None:
     """Seconds between scrapes; None for fewer than two."""
-    apart = [later - earlier for earlier, later in zip(instants, instants[1:], strict=False)]
+    apart = [later - earlier for earlier, later in pairwise(instants)]
     return statistics.median(apart) if apart else None
 
 
@@ -124,7 +122,7 @@ def _falls(values: Sequence[tuple[float, str]], *, is_start: bool) -> list[float
     numbers = [float(value) for _, value in values]
     return [
         values[number][0]
-        for number, (before, after) in enumerate(zip(numbers, numbers[1:], strict=False))
+        for number, (before, after) in enumerate(pairwise(numbers))
         if after < before or (is_start and after != before)
     ]
 

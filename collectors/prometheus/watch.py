@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -75,8 +76,12 @@ class Watch:
             for at in sorted({*wanted, *(fall for fall in falls if fall < wanted[-1])}):
                 if at <= watched.at:
                     continue
-                answers = {target.name: self._answer(watched, target, address, seen, at) for target, address in addresses}
-                if self._past_step is not None and all(answer.scrape.reason == _NO_SAMPLE for answer in answers.values()):
+                answers = {
+                    target.name: self._answer(watched, target, address, seen, at) for target, address in addresses
+                }
+                if self._past_step is not None and all(
+                    answer.scrape.reason == _NO_SAMPLE for answer in answers.values()
+                ):
                     continue
                 one = watched.accountant.feed(at, answers)
                 watched.at = at
@@ -92,8 +97,12 @@ class Watch:
         memory = known.accountant.memory() if known is not None else self._memories.get(replica.key)
         accountant = ReplicaAccountant(replica, memory, interval_seconds=self._past_step)
         at = memory.get("at") if memory is not None else None
-        began = float(at) if isinstance(at, int | float) else self._since
-        if memory is None and not self._is_first:
+        if isinstance(at, int | float):
+            began = float(at)
+        elif self._is_first:
+            began = -math.inf
+        else:
+            began = self._since
             accountant.feed(began, {})
         found = self._watched[replica.key] = _Watched(accountant, began, known.pages if known is not None else {})
         self._replicas[replica.key] = replica

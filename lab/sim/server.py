@@ -11,6 +11,7 @@ from aiohttp import web
 
 from lab.replay import CONTENT_TYPE, HOST, path_of
 from lab.sim import admin
+from lab.sim.discovery import http_sd
 from lab.sim.endpoint import SimEndpoint
 from lab.sim.engine import SimReplica
 from lab.sim.fleet import Fleet, NoAnswerError
@@ -55,6 +56,7 @@ class Server:
         app.add_routes(
             [
                 web.get("/", self._index),
+                web.get("/http_sd", self._http_sd),
                 *admin.routes(self.fleet, self.advance, self._on_change),
                 web.get("/{owner}/{replica}/{source}/metrics", self._metrics),
                 web.get("/{owner}/_fleet/curvine-master-api/api/workers", self._workers),
@@ -78,6 +80,10 @@ class Server:
 
     async def _index(self, request: web.Request) -> web.Response:
         return web.Response(text="\n".join(path_of(*names) for names in self.fleet.targets()) + "\n")
+
+    async def _http_sd(self, request: web.Request) -> web.Response:
+        self.advance()
+        return web.json_response(http_sd(self.fleet, request.host))
 
     async def _metrics(self, request: web.Request) -> web.Response:
         names = request.match_info
