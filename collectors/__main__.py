@@ -109,14 +109,18 @@ def _explain_prometheus(settings: Settings, window_seconds: float, endpoint: str
 
 
 @app.command()
-def discover(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
-    """Tell what the Prometheus of the settings has of ours, and how its labels are understood."""
+def discover(
+    prometheus: Annotated[str, typer.Option(metavar="ADDRESS", help="The Prometheus to look at.")] = "",
+    config: Annotated[Path | None, typer.Option(help="File with relabelling rules.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Tell what a Prometheus has of ours, and how its labels are understood."""
 
     from collectors.prometheus.discovery import discovered, told
 
     def act() -> None:
-        found = discovered(load_settings())
-        print(json.dumps(found, indent=2) if as_json else told(found))
+        found = discovered(_settings(prometheus, config))
+        print(json.dumps({**found, "told": told(found)}, indent=2) if as_json else told(found))
 
     _guard(act)
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,9 @@ def up(
         bool, typer.Option("--demo", help="On a simulated fleet; also what happens with nothing configured.")
     ] = False,
     config: Annotated[Path | None, typer.Option(help="YAML file with endpoints and targets (docs/config.md).")] = None,
+    prometheus: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Read a Prometheus instead of the targets (docs/connect.md).")
+    ] = "",
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port of the web console; 0: any free one.")
     ] = None,
@@ -61,9 +64,9 @@ def up(
     if chosen.history_seconds > MOST_SECONDS:
         raise UsageError("--history goes back seven days at most")
     is_demo = demo or speed is not None or history is not None
-    raise typer.Exit(
-        Deck(load_settings(is_start=True), config=config, demo=chosen if is_demo else None, port=port).run()
-    )
+    said: dict[str, Any] = {"prometheus_url": prometheus} if prometheus else {}
+    settings = load_settings(is_start=True, **said)
+    raise typer.Exit(Deck(settings, config=config, demo=chosen if is_demo else None, port=port).run())
 
 
 @app.command()
@@ -111,8 +114,14 @@ _PASS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_
 
 @app.command(context_settings=_PASS)
 def explain(context: typer.Context) -> None:
-    """The ledger of a snapshot directory, offline: explain DIR [--json]."""
+    """The ledger of a snapshot directory, or of a Prometheus: explain DIR | --prometheus ADDRESS [--window 1h]."""
     _hand_on("collectors", "explain", *context.args)
+
+
+@app.command(context_settings=_PASS)
+def discover(context: typer.Context) -> None:
+    """What a Prometheus has of ours, and how its labels are understood: discover --prometheus ADDRESS [--json]."""
+    _hand_on("collectors", "discover", *context.args)
 
 
 @app.command(context_settings=_PASS)

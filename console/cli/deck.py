@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -25,6 +26,8 @@ from tierdeck.settings import DECK_FILE, Settings
 _START_SECONDS = 120.0
 _DEMO_SCRAPING = ("5", "4")
 """Interval and timeout in seconds."""
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 5.0, 300.0
+"""Between two questions to a Prometheus, however often it scrapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,19 @@ class Deck:
     def __init__(self, settings: Settings, *, config: Path | None, demo: Demo | None, port: int | None) -> None:
         """
         Args:
-            demo: the simulated fleet, also with nothing configured; not together with `config`.
+            demo: the simulated fleet, also with nothing configured; not together with `config` or a Prometheus.
 
         Raises:
-            UsageError: both of them.
+            UsageError: the simulated fleet and something else.
         """
-        if demo is not None and config is not None:
-            raise UsageError("--demo, --speed and --history are about the simulated fleet: not together with --config")
+        if demo is not None and (config is not None or settings.prometheus_address):
+            other = "--config" if config is not None else "a Prometheus"
+            raise UsageError(f"--demo, --speed and --history are about the simulated fleet: not together with {other}")
         self._settings = settings
         self._config = config or (settings.config_file if demo is None else None)
-        self._demo = demo or (Demo() if self._config is None else None)
+        is_configured = self._config is not None or bool(settings.prometheus_address)
+        self._demo = demo or (None if is_configured else Demo())
+        self._interval_seconds: float | None = None
         self._port = settings.console_port if port is None else port
         self._stopping = False
 
@@ -69,6 +75,8 @@ class Deck:
             signal.signal(number, self._stop)
         with self._home() as home:
             self._port = free_port(self._settings.console_address, self._port)
+            if self._settings.prometheus_address:
+                self._look_at_prometheus(home)
             children = Children(home / "logs", os.environ | self._environment(home))
             try:
                 past = self._start(home, children)
@@ -103,18 +111,30 @@ class Deck:
 
     def _environment(self, home: Path) -> dict[str, str]:
         """What the processes are told."""
-        return self._scraping() | {
+        told = self._scraping() | {
             "TIERDECK_HOME": str(home),
             "TIERDECK_CONSOLE_PORT": str(self._port),
             "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
-            "TIERDECK_CONFIG_FILE": str((self._config or home / "demo.yaml").absolute()),
         }
+        config = home / "demo.yaml" if self._demo is not None else self._config
+        if config is not None:
+            told["TIERDECK_CONFIG_FILE"] = str(config.absolute())
+        if self._settings.prometheus_address:
+            told["TIERDECK_PROMETHEUS_URL"] = self._settings.prometheus_url.get_secret_value()
+        return told
 
     def _scraping(self) -> dict[str, str]:
-        """How often targets are scraped: a demo's more often than others', unless the user says how often."""
+        """How often targets are scraped, unless the user says how often: a demo's more often than others'.
+
+        A Prometheus is asked as often as it scrapes.
+        """
         names = ("TIERDECK_SCRAPE_INTERVAL_SECONDS", "TIERDECK_SCRAPE_TIMEOUT_SECONDS")
-        if self._demo is not None and not any(name in os.environ for name in names):
+        is_said = any(name in os.environ for name in names)
+        if self._demo is not None and not is_said:
             return dict(zip(names, _DEMO_SCRAPING, strict=True))
+        if self._interval_seconds is not None and not is_said:
+            interval = min(max(self._interval_seconds, _SHORTEST_SECONDS), _LONGEST_SECONDS)
+            return dict(zip(names, (f"{interval:g}", f"{min(10.0, interval - 1):g}"), strict=True))
         values = (self._settings.scrape_interval_seconds, self._settings.scrape_timeout_seconds)
         return {name: f"{value:g}" for name, value in zip(names, values, strict=True)}
 
@@ -123,7 +143,7 @@ class Deck:
         environment = os.environ | self._environment(home)
         (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in self._scraping().items()))
         _run_once(environment, "db", "upgrade")
-        source = str(self._config)
+        source = self._settings.prometheus_address or str(self._config)
         if self._demo is not None:
             config, lab_port = home / "demo.yaml", free_port("127.0.0.1", 0)
             config.unlink(missing_ok=True)
@@ -143,6 +163,16 @@ class Deck:
         _tell(f"To change or break the fleet: http://127.0.0.1:{lab_port}/admin (docs/lab.md)")
         return Past(self._settings, children, self._demo.history_seconds)
 
+    def _look_at_prometheus(self, home: Path) -> None:
+        """Tell what it has, and learn how often it scrapes.
+
+        Raises:
+            TierdeckError: it has nothing of ours, or does not answer as it should.
+        """
+        found = json.loads(_run_once(os.environ | self._environment(home), "collectors", "discover", "--json"))
+        _tell(found["told"])
+        self._interval_seconds = found["interval_seconds"]
+
     def _wait(self, children: Children, ready: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + _START_SECONDS
         while not self._stopping and not ready():
@@ -154,19 +184,24 @@ class Deck:
             time.sleep(0.1)
 
 
-def _run_once(environment: Mapping[str, str], module: str, *args: str) -> None:
+def _run_once(environment: Mapping[str, str], module: str, *args: str) -> str:
+    """What a module's own command prints.
+
+    Raises:
+        TierdeckError: what that command said, with its exit code.
+    """
     done = subprocess.run(  # noqa: S603  # our own module
         [sys.executable, "-m", module, *args],
         check=False,
         env=environment,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        capture_output=True,
     )
     if done.returncode:
         lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
         error = TierdeckError(lines[-1].removeprefix("tierdeck: ") if lines else f"{module} {args[0]} failed")
         error.exit_code = done.returncode
         raise error
+    return done.stdout.decode("utf-8", errors="replace")
 
 
 def _tell(line: str) -> None:
