@@ -119,5 +119,10 @@ def load_openmetrics(folder: Path, text: str) -> None:
     """Put samples with timestamps (OpenMetrics, ending with `# EOF`) into the data of a server not yet started."""
     file = folder / "samples.om"
     file.write_text(text, "utf-8")
-    command = [tool("promtool"), "tsdb", "create-blocks-from", "openmetrics", str(file), str(folder / "data")]
+    load_openmetrics_file(file, folder / "data")
+
+
+def load_openmetrics_file(file: Path, data: Path) -> None:
+    """The same for a file, and the folder of the data."""
+    command = [tool("promtool"), "tsdb", "create-blocks-from", "openmetrics", str(file), str(data)]
     subprocess.run(command, check=True, capture_output=True)
