@@ -1,7 +1,7 @@
 """What vLLM's counters mean by its version: the corrections and notes that a version or its change brings.
 
-Upstream: the schedulers in vLLM's wheels, 0.11.1 and 0.32.0 read side by side (vllm/v1/core/sched/scheduler.py);
-what lies between them was not looked at.
+Source: the scheduler in vLLM 0.11.1's wheel (vllm/v1/core/sched/scheduler.py), and pages recorded from 0.32.0; what
+lies between them was not looked at.
 """
 
 from __future__ import annotations
