@@ -141,7 +141,7 @@ def snapshot(
         if seconds < 1:
             raise UsageError("--every can't be below one second", "A moment's folder is named by whole seconds.")
         with Store.open(settings.store_url) as store:
-            found = [known for known in store.endpoints() if endpoint in ("", known.name)]
+            found = [known for known in store.known_endpoints() if endpoint in ("", known.name)]
             pools = store.pools()
         if not found:
             what = f"there is no endpoint {endpoint!r}" if endpoint else "no endpoint is known"

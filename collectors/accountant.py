@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collectors.gauges import open_requests, reading_notes, replica_gauges, stores_in_flight
+from collectors.meanings import always_exports_external, change_notes, recounts_preempted, version_notes
 from collectors.meter import Increase, Meter
 from collectors.pool import pool_account
 from collectors.processes import Paths
@@ -19,7 +20,6 @@ from collectors.remote_reads import remote_tokens
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
-from collectors.versions import parse_version
 from tierdeck.account import Answer
 from tierdeck.fleet import Replica, Role, SourceKind, source_kind
 from tierdeck.histogram import Histogram
@@ -27,9 +27,6 @@ from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
 from tierdeck.readings import Reading
 from tierdeck.rounds import Round, SaltCounts, Scrape
-
-EXTERNAL_SINCE = (0, 11, 1)
-"""From this vLLM on the external counters are always exported, and preempted requests kept out of them."""
 
 ENGINE_COUNTS = {
     Reading.PROMPT_TOKENS: "prompt_tokens",
@@ -104,6 +101,7 @@ class ReplicaAccountant:
         self._in_flight: float | None = kept.get("in_flight")
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
+        self._told: dict[str, str] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
         self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
         meters = kept.get("meters", {})
@@ -116,6 +114,15 @@ class ReplicaAccountant:
     def last_readings(self) -> Mapping[str, TargetReading]:
         """The last page of each target that was recognised."""
         return self._last
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What the present process of each target told of itself; empty where unknown."""
+        return {name: meter.version for name, meter in self._meters.items()}
+
+    def continues(self, name: str, reading: TargetReading) -> bool:
+        """The page is of the process that the target had at its last scrape, as far as can be seen."""
+        return self._meters[name].continues(reading)
 
     def memory(self) -> dict[str, object]:
         """What the next start needs; JSON-able."""
@@ -137,20 +144,18 @@ class ReplicaAccountant:
         if self._since is None:
             self._since = at
         answered = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
+        self._told = {name: answer.scrape.version for name, answer in answers.items()}
         readings = self._paths.once(answered)
         usable = {name: reading for name, reading in readings.items() if self._usable(name, reading)}
-        increases = {
-            # at the first round nothing was watched before: whatever runs then is a baseline
-            name: self._meters[name].feed(reading, self._since if self._at is not None else None)
-            for name, reading in usable.items()
-        }
+        had_external = {name for name in usable if self._meters[name].knows(Reading.EXTERNAL_QUERIES)}
+        increases = {name: self._increase(name, reading) for name, reading in usable.items()}
         row = _Row({"started_at": at if self._at is None else min(self._at, at), "ended_at": at})
         missed = self._missed_rounds(at)
         if missed and self._paths.engines:
             row.add("engine_gaps", missed)
         for name in self._paths.memory():  # should it turn out to be another process, it counts from there
             if name in answered and answered[name].recognised:
-                self._meters[name].feed(answered[name], self._since if self._at is not None else None)
+                self._increase(name, answered[name])
         for name in self._paths.engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
@@ -165,8 +170,10 @@ class ReplicaAccountant:
             self._last.pop(name, None)
         notes: set[Note] = set()
         for name, reading in readings.items():
-            notes |= reading_notes(name, reading, self._replica)
-        notes |= {_rebased(name) for name, increase in increases.items() if increase.rebased}
+            notes |= reading_notes(name, reading) | version_notes(self._version(name), reading)
+        for name in increases.keys() & set(self._paths.engines):
+            notes |= change_notes(name, increases[name], readings[name], had_external=name in had_external)
+        notes |= {_rebased(name) for name, one in increases.items() if one.rebased and one.versions is None}
         notes |= {_same_process(name, first) for name, first in self._paths.memory().items()}
         return Round(
             key=self._replica.key,
@@ -182,6 +189,15 @@ class ReplicaAccountant:
             memory=self.memory(),
         )
 
+    def _increase(self, name: str, reading: TargetReading) -> Increase:
+        # at the first round nothing was watched before: whatever runs then is a baseline
+        watched_since = self._since if self._at is not None else None
+        return self._meters[name].feed(reading, watched_since, self._told.get(name, ""))
+
+    def _version(self, name: str) -> str:
+        """vLLM's, as the process told it, else as stated; empty when unknown."""
+        return self._told.get(name) or self._replica.version("vllm")
+
     def _usable(self, name: str, reading: TargetReading) -> bool:
         """Its counts can be taken. One that lacks a tier's counter it had before would make a wrong share.
 
@@ -189,6 +205,8 @@ class ReplicaAccountant:
         """
         if not reading.recognised or name not in self._meters:
             return False
+        if self._meters[name].changes(self._told.get(name, "")):
+            return True
         told = {key.reading for key in reading.counters}
         gone = {one for one in self._meters[name].misses(reading) if one in _TIERS and one not in told}
         return not gone and not any(one in _TIERS for one, _ in self._meters[name].lacks(reading))
@@ -224,8 +242,7 @@ class ReplicaAccountant:
         row.add("host_hits", counts.get(Reading.HOST_HITS, 0.0))
         row.add("disk_hits", counts.get(Reading.DISK_HITS, 0.0))
         row.add("transfer_tokens", counts.get(Reading.P2P_HITS, 0.0))
-        version = parse_version(self._replica.version("vllm"))
-        if version is None or version < EXTERNAL_SINCE:
+        if recounts_preempted(self._version(name)):
             row.add("recounting_preemptions", counts.get(Reading.PREEMPTIONS))
         for field, value in prompt_counts(reading, increase).items():
             row.add(field, value)
@@ -235,8 +252,7 @@ class ReplicaAccountant:
 
         They are settled when the counters appear later in the same process.
         """
-        version = parse_version(self._replica.version("vllm"))
-        if ALWAYS_EXPORTS_EXTERNAL in reading.flags or (version is not None and version >= EXTERNAL_SINCE):
+        if ALWAYS_EXPORTS_EXTERNAL in reading.flags or always_exports_external(self._version(name)):
             self._exports.add(name)
         if Reading.EXTERNAL_HITS in counts and _all_engines_tell(reading, Reading.EXTERNAL_HITS):
             row.add("unattributed_tokens", -self._unattributed.pop(name, 0.0))
@@ -263,7 +279,7 @@ class ReplicaAccountant:
                 continue
             if name in self._caches:
                 self._end_gap(name, increase, "cache_gaps", row)
-            if increase.missing & CACHE_COUNTS.keys():
+            if increase.missing & CACHE_COUNTS.keys() or (increase.rebased and name in self._caches):
                 row.add("cache_gaps", 1)
             for reading_name, field in CACHE_COUNTS.items():
                 row.add(field, increase.counts.get(reading_name))

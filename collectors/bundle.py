@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from collectors.fetch import Fetcher
+from collectors.versions import ask_version
 from tierdeck.errors import TierdeckError, UnreachableError, UsageError
-from tierdeck.fleet import Endpoint, Replica, Target
+from tierdeck.fleet import Endpoint, Replica, ReplicaKey, Target
 from tierdeck.settings import Settings
 
 MOMENTS = 2
@@ -25,6 +26,8 @@ async def save_bundle(
     tell: Callable[[str], None],
 ) -> list[Path]:
     """Scrape all targets twice, `every_seconds` apart; one folder an endpoint where there are several.
+
+    The versions in `fleet.json` are those that the processes tell at the end, else those of `endpoints`.
 
     Returns:
         The snapshot directories.
@@ -57,10 +60,12 @@ async def save_bundle(
             answered += sum(await asyncio.gather(*jobs))
     if not answered:
         raise UnreachableError("no target answered", "`tierdeck targets` shows why.")
+    async with Fetcher(settings) as fetcher:
+        told = await _versions(fetcher, endpoints)
     homes = [_home(folder, endpoints, endpoint) for endpoint in endpoints]
     for endpoint, home in zip(endpoints, homes, strict=True):
         home.mkdir(parents=True, exist_ok=True)
-        (home / "fleet.json").write_text(json.dumps(_facts(endpoint, started), indent=2) + "\n", "utf-8")
+        (home / "fleet.json").write_text(json.dumps(_facts(endpoint, started, told), indent=2) + "\n", "utf-8")
     return homes
 
 
@@ -81,11 +86,28 @@ async def _save(fetcher: Fetcher, target: Target, folder: Path, suffix: str = ""
     return True
 
 
-def _facts(endpoint: Endpoint, started: float) -> dict[str, object]:
+async def _versions(fetcher: Fetcher, endpoints: Sequence[Endpoint]) -> dict[ReplicaKey, dict[str, str]]:
+    """What all processes say of themselves now, by replica and target; empty where unknown."""
+    targets = [
+        target
+        for endpoint in endpoints
+        for replica in endpoint.replicas
+        for target in replica.targets
+        if target.component
+    ]
+    answers = await asyncio.gather(*(ask_version(fetcher, target) for target in targets))
+    found: dict[ReplicaKey, dict[str, str]] = {}
+    for target, version in zip(targets, answers, strict=True):
+        found.setdefault(target.key, {})[target.name] = version
+    return found
+
+
+def _facts(endpoint: Endpoint, started: float, told: Mapping[ReplicaKey, Mapping[str, str]]) -> dict[str, object]:
     replicas = [replica for replica in endpoint.replicas if not replica.key.shared]
+    known = [replica.told(told.get(replica.key, {})) for replica in endpoint.replicas]
     return {
         "first_moment": started,
         "kv_bytes_per_token": endpoint.kv_bytes_per_token,
         "roles": {replica.key.replica: str(replica.role) for replica in replicas},
-        "versions": {replica.key.replica: dict(replica.versions) for replica in replicas if replica.versions},
+        "versions": {replica.key.replica: dict(replica.versions) for replica in known if replica.versions},
     }

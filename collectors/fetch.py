@@ -59,15 +59,19 @@ class Fetcher:
         if self._session is not None:
             await self._session.close()
 
-    async def fetch(self, url: str) -> Fetched:
-        """Ask once. Redirects are not followed: a target that moved is to be configured so."""
+    async def fetch(self, url: str, most_bytes: int | None = None) -> Fetched:
+        """Ask once. Redirects are not followed: a target that moved is to be configured so.
+
+        Args:
+            most_bytes: the largest body that is read, where that is less than the settings allow.
+        """
         async with self._slots:
             started = time.perf_counter()
-            answer = await self._ask(url)
+            answer = await self._ask(url, most_bytes or self._max_bytes)
             took = time.perf_counter() - started
         return Fetched(answer.text, answer.answered, answer.reason, answer.slow, took, answer.body_bytes)
 
-    async def _ask(self, url: str) -> Fetched:
+    async def _ask(self, url: str, most_bytes: int) -> Fetched:
         assert self._session is not None, "use it as a context manager"
         try:
             async with self._session.get(url, allow_redirects=False) as response:
@@ -76,9 +80,9 @@ class Fetcher:
                 body = bytearray()
                 async for chunk in response.content.iter_chunked(_CHUNK):
                     body += chunk
-                    if len(body) > self._max_bytes:
+                    if len(body) > most_bytes:
                         response.close()
-                        limit = format_size(self._max_bytes)
+                        limit = format_size(most_bytes)
                         return Fetched(
                             answered=True, reason=f"body larger than {limit}", slow=True, body_bytes=len(body)
                         )

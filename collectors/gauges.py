@@ -8,15 +8,10 @@ from collections.abc import Iterable, Mapping
 from collectors.source import Key, TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import COUNTS_BLOCKS, VLLM
-from collectors.versions import parse_version
 from tierdeck.account import Gauges, weighted_usage
-from tierdeck.fleet import Replica, SourceKind, source_kind
+from tierdeck.fleet import SourceKind, source_kind
 from tierdeck.notes import Note, NoteCode
 from tierdeck.readings import Reading
-
-EXTERNAL_QUERIES_CHANGED = (0, 11, 1)
-"""Up to this vLLM `external_prefix_cache_queries` counts all of a request's tokens (its scheduler, read)."""
-
 
 _ENGINE_OWN = (Reading.KV_USAGE, Reading.PROMPT_TOKENS)
 
@@ -100,7 +95,7 @@ def open_requests(engines: Iterable[TargetReading | None]) -> float | None:
     return total
 
 
-def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[Note]:
+def reading_notes(name: str, reading: TargetReading) -> set[Note]:
     """Notes that a body brings by itself: old names, a router's copies, bad lines, changed meanings."""
     notes = set()
     families = (*VLLM.families, *BY_KIND[source_kind(name)].families)
@@ -121,10 +116,6 @@ def reading_notes(name: str, reading: TargetReading, replica: Replica) -> set[No
         known = any(key.reading is Reading.PROMPT_TOKENS for key in reading.counters)
         made = "they were multiplied by the block size" if known else "the block size is not exported: withheld"
         notes.add(Note(NoteCode.MEANING_CHANGED, f"prefix cache counters are in blocks in this version; {made}", name))
-    version = parse_version(replica.version("vllm"))
-    if version is not None and version <= EXTERNAL_QUERIES_CHANGED and Reading.EXTERNAL_QUERIES in reading.spelled:
-        detail = "up to vLLM 0.11.1 external queries count L0's hits too; they divide nothing here"
-        notes.add(Note(NoteCode.MEANING_CHANGED, detail, f"vLLM {replica.version('vllm')}"))
     return notes
 
 

@@ -28,8 +28,9 @@ class Increase:
         restarted: another process answered than before.
         reset: counters fell though the process is the same.
         first: the first scrape that this meter ever saw; it gives increases only if the process is new.
-        rebased: a counter goes by another name than before in the same process: what it counts may differ,
-            so that this scrape is a baseline.
+        rebased: a counter goes by another name than before in the same process, or nothing but its version tells
+            that the process is another: what is counted may differ, so that this scrape is a baseline.
+        versions: before and now, where another version than before answered.
         covers_start: nothing was missed before this scrape: the process was new, or already being read.
     """
 
@@ -41,6 +42,7 @@ class Increase:
     reset: bool = False
     first: bool = False
     rebased: bool = False
+    versions: tuple[str, str] | None = None
     covers_start: bool = True
 
 
@@ -61,6 +63,8 @@ class Meter:
         self._start: float | None = kept.get("start")
         self._met = bool(kept.get("met"))
         self._names: dict[str, str] = dict(kept.get("names", {}))
+        self._version: str = kept.get("version", "")
+        self._is_untold: bool = bool(kept.get("is_untold"))
         self._counters: dict[Key, float] = {_key(text): value for text, value in kept.get("counters", {}).items()}
         self._histograms: dict[Key, Cumulative] = {
             _key(text): Cumulative(tuple(bounds), tuple(counts), total)
@@ -73,6 +77,8 @@ class Meter:
             "start": self._start,
             "met": self._met,
             "names": dict(self._names),
+            "version": self._version,
+            "is_untold": self._is_untold,
             "counters": {_text(key): value for key, value in self._counters.items()},
             "histograms": {_text(key): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
         }
@@ -81,6 +87,24 @@ class Meter:
     def met(self) -> bool:
         """At least one scrape was fed."""
         return self._met
+
+    @property
+    def version(self) -> str:
+        """What the present process told; empty when unknown."""
+        return "" if self._is_untold else self._version
+
+    def continues(self, reading: TargetReading) -> bool:
+        """The page is of the process of the scrape before: by its start time, else as far as its counters tell."""
+        if not self._met or self._start != reading.start_time:
+            return False
+        if self._start is not None:
+            return True
+        fallen = any(value < self._counters.get(key, 0.0) for key, value in reading.counters.items())
+        return not (fallen or self.misses(reading) or self._renames(reading))
+
+    def changes(self, version: str) -> bool:
+        """It is another than what was told last."""
+        return bool(version and self._version and version != self._version)
 
     def knows(self, reading: Reading) -> bool:
         """The reading has been seen in the present process."""
@@ -101,12 +125,13 @@ class Meter:
         had = {(key.reading, key.engine) for key in self._counters if key.engine in engines}
         return frozenset(had - told)
 
-    def feed(self, reading: TargetReading, watched_since: float | None = None) -> Increase:
+    def feed(self, reading: TargetReading, watched_since: float | None = None, version: str = "") -> Increase:
         """Account one successful scrape.
 
         Args:
             watched_since: epoch seconds from when on this target is watched: a process that started
                 later is counted from 0 at its first scrape.
+            version: what the process told of itself; empty when unknown.
         """
         increase = Increase(first=not self._met, missing=self.misses(reading))
         from_zero = self._met
@@ -117,7 +142,8 @@ class Meter:
             new = watched_since is not None and reading.start_time is not None and reading.start_time > watched_since
             from_zero = increase.covers_start = new
         self._take_falls(reading, increase)
-        if self._renames(reading) and not (increase.restarted or increase.reset):
+        is_another = self._takes_version(version, increase)
+        if is_another or (self._renames(reading) and not (increase.restarted or increase.reset)):
             increase.rebased, increase.covers_start, from_zero = True, False, False
             self._counters, self._histograms = {}, {}
         known = {key.reading for key in self._counters}
@@ -127,20 +153,31 @@ class Meter:
             for zero in self._zeros - known - {key.reading for key in reading.counters}:
                 increase.counts[zero] = 0.0
         self._start = reading.start_time if reading.start_time is not None else self._start
+        self._names |= _names(reading)
         self._met = True
         return increase
 
+    def _takes_version(self, version: str, increase: Increase) -> bool:
+        """True where nothing but the version tells that this is another process.
+
+        One that told its version late, a restart having been seen, is known to be another already.
+        """
+        changed = self.changes(version)
+        is_another = changed and not (increase.restarted or self._is_untold)
+        if changed:
+            increase.versions = (self._version, version)
+        if is_another:
+            increase.restarted, increase.reset, increase.missing = True, False, frozenset()
+        elif changed and increase.restarted:  # seen by the fall of some engines: none of them goes on
+            self._counters, self._histograms = {}, {}
+        if version:
+            self._version = version
+        self._is_untold = not version and (self._is_untold or increase.restarted)
+        return is_another
+
     def _renames(self, reading: TargetReading) -> bool:
-        """A counter is read under another name than at the scrape before, `_total` and the colon aside."""
-        counted = {key.reading for key in reading.counters}
-        names = {
-            str(name): spelled.removesuffix("_total").replace(":", "_")
-            for name, spelled in reading.spelled.items()
-            if name in counted
-        }
-        changed = any(self._names.get(name, new) != new for name, new in names.items())
-        self._names |= names
-        return changed
+        """A counter is read under another name than at the scrape before."""
+        return any(self._names.get(name, new) != new for name, new in _names(reading).items())
 
     def _take_falls(self, reading: TargetReading, increase: Increase) -> None:
         """A counter that fell takes all of its engine back to 0."""
@@ -201,6 +238,13 @@ def _difference(before: Cumulative, after: Cumulative) -> Histogram:
     differ = before.bounds != after.bounds
     merged = Histogram.from_cumulative(shared, counts, total)
     return Histogram(merged.bounds, merged.counts, total, layouts_differ=differ)
+
+
+def _names(reading: TargetReading) -> dict[str, str]:
+    """The upstream names of a page's counters, by reading; `_total` and the colon are no difference."""
+    counted = {key.reading for key in reading.counters}
+    spelled = {str(name): text for name, text in reading.spelled.items() if name in counted}
+    return {name: text.removesuffix("_total").replace(":", "_") for name, text in spelled.items()}
 
 
 def _text(key: Key) -> str:

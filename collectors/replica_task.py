@@ -10,6 +10,7 @@ import structlog
 
 from collectors import metrics
 from collectors.accountant import Answered, ReplicaAccountant
+from collectors.asker import VersionAsker
 from collectors.body import interpret, is_cut
 from collectors.fetch import Fetcher
 from collectors.rhythm import BackOff, next_round, offset_seconds
@@ -37,6 +38,7 @@ class ReplicaTask:
         self._hand_on = hand_on
         self._interval = interval_seconds
         self._accountant = ReplicaAccountant(replica, memory, interval_seconds=interval_seconds)
+        self._asker = VersionAsker(replica, fetcher, self._accountant.versions)
         self._back_offs = {target.name: BackOff() for target in replica.targets}
         self._reasons: dict[str, str] = {}
 
@@ -57,7 +59,8 @@ class ReplicaTask:
     async def _scrape(self, target: Target, at: float) -> Answered:
         back_off = self._back_offs[target.name]
         if back_off.skips():
-            return Answered(Scrape(target, at, answered=False, reason=back_off.reason))
+            told = self._asker.missed(target)
+            return Answered(Scrape(target, at, answered=False, reason=back_off.reason, version=told))
         source = BY_KIND[target.kind]
         fetched = await self._fetcher.fetch(target.url)
         back_off.record(slow=fetched.slow)
@@ -70,7 +73,13 @@ class ReplicaTask:
         self._report(target, reason)
         metrics.SCRAPES.labels(target.kind, "failed" if reason else "ok").inc()
         metrics.SCRAPE_SECONDS.observe(fetched.duration_seconds)
-        scrape = Scrape(target, at, fetched.answered, reason, fetched.duration_seconds, fetched.body_bytes)
+        if reading is None or reason:
+            version = self._asker.missed(target)
+        else:  # with half of what is left of the interval, so that the next round comes in time
+            left = (self._interval - fetched.duration_seconds) / 2
+            continues = self._accountant.continues(target.name, reading)
+            version = await self._asker.reached(target, left, continues=continues)
+        scrape = Scrape(target, at, fetched.answered, reason, fetched.duration_seconds, fetched.body_bytes, version)
         return Answered(scrape, reading)
 
     def _report(self, target: Target, reason: str) -> None:

@@ -11,6 +11,7 @@ from console.fleet_page import model_words, replica_words
 from console.segments import Source
 from console.story import Span, Story, tell
 from console.totals import EndpointSummary
+from console.versions import version_column, version_words
 from console.words import GLYPHS, bounds_words, quantile_of, quantile_words, ratio_words, short_reason
 from console.worth import worth_words
 from tierdeck.account import ReplicaAccount
@@ -39,7 +40,7 @@ class EndpointPage:
     """Complete, with nothing left to compute.
 
     Attributes:
-        facts: backend, model, strategy, replicas in words.
+        facts: backend, model, strategy, replicas, versions in words.
         hits: `at`, `width_seconds`, `hit_ratio`.
         heat: hit ratio, one row per replica, one column per bucket's start; NaN: unknown.
         replicas: one row per replica; figures as words, or as numbers to sort by (NaN: unknown).
@@ -74,8 +75,12 @@ def endpoint_page(
     whole = span.cut(series[0])
     strategy = f"{declared.strategy} ({NOT_PROVED})" if declared.strategy else "strategy not told"
     facts = [declared.backend, model_words(part, declared), strategy, _replicas(part)]
+    facts += filter(None, [version_words(declared.replicas)])
+    versions = version_column(declared.replicas)
     states = dict.fromkeys(summary.state for _, summary in part.replicas)
     rows = pd.DataFrame([_row(account, summary) for account, summary in part.replicas])
+    if versions and len(rows):
+        rows["version"] = rows["replica"].map(versions)
     return EndpointPage(
         facts=" · ".join(facts),
         story=tell(span, [part], whole, whole),

@@ -140,7 +140,7 @@ def _fleet(url: str, window: str, end_at: float) -> FleetPage:
 def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float) -> EndpointPage:
     store, settings = _store(url), load_settings()
     with query_time("endpoint"):
-        known = [one for one in store.endpoints(cluster) if one.name == endpoint]
+        known = [one for one in store.known_endpoints(cluster) if one.name == endpoint]
         span = _span(store, known, window, end_at)
         parts = _summaries(store, settings, span, cluster, endpoint)
         if not parts or not known:

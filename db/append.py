@@ -127,4 +127,5 @@ def _scrape_row(scrape: Scrape) -> Row:
         scrape.duration_seconds,
         scrape.body_bytes,
         int(failed),
+        scrape.version or None,
     )

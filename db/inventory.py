@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, select
 
 from db.codec import load
-from db.schema import endpoints, replicas, targets
+from db.schema import endpoints, replicas, scrapes, targets
 from tierdeck.fleet import POOL, Endpoint, Replica, ReplicaKey, Role, Target
 
 
@@ -24,6 +24,17 @@ class Whose:
         name = table.c.name if table is endpoints else table.c.endpoint
         wanted = ((table.c.cluster, self.cluster), (name, self.endpoint), (table.c.origin, self.origin))
         return [column == value for column, value in wanted if value is not None]
+
+
+def read_told(connection: Connection, cluster: str | None) -> dict[ReplicaKey, dict[str, str]]:
+    """What processes told of their versions, by replica and target; without those that are unknown."""
+    statement = select(scrapes).where(scrapes.c.version.is_not(None))
+    if cluster is not None:
+        statement = statement.where(scrapes.c.cluster == cluster)
+    found: dict[ReplicaKey, dict[str, str]] = {}
+    for row in connection.execute(statement):
+        found.setdefault(ReplicaKey(row.cluster, row.endpoint, row.replica), {})[row.name] = row.version
+    return found
 
 
 def read_endpoints(connection: Connection, whose: Whose) -> list[Endpoint]:

@@ -25,7 +25,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (
@@ -248,8 +248,11 @@ scrapes = Table(
     Column("duration_seconds", Double, nullable=False),
     Column("body_bytes", Integer, nullable=False),
     Column("consecutive_failures", Integer, nullable=False),
+    Column("version", Text),
 )
-"""The last attempt at each target; apart from `targets`, so that a declaration never touches it."""
+"""The last attempt at each target; apart from `targets`, so that a declaration never touches it.
+
+`version` is what the process behind it told of itself; NULL: unknown."""
 
 memories = Table(
     "memories",

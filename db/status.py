@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, and_, func, select, text
 
+from db.codec import load
 from db.frames import frame
-from db.schema import audit, memories, metadata, processes, scrapes, targets
+from db.schema import audit, memories, metadata, processes, replicas, scrapes, targets
 from db.upsert import Upsert
-from tierdeck.fleet import source_kind
+from tierdeck.fleet import COMPONENTS, source_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ _STATUS = (
     "duration_seconds",
     "body_bytes",
     "consecutive_failures",
+    "version",
 )
 _COUNT_BELOW_ROWS = 1_000_000
 """PostgreSQL's own estimate is taken for larger tables."""
@@ -34,19 +36,27 @@ def read_target_status(connection: Connection, cluster: str | None) -> pd.DataFr
     """Declared targets in their order, with the last scrape of each."""
     owner = ("cluster", "endpoint", "replica")
     same = and_(*(targets.c[name] == scrapes.c[name] for name in (*owner, "name")))
+    own = and_(*(targets.c[name] == replicas.c[name] for name in owner))
+    told = (targets.c[name] for name in (*owner, "name", "url")), (scrapes.c[name] for name in _STATUS)
     statement = (
-        select(*(targets.c[name] for name in (*owner, "name", "url")), *(scrapes.c[name] for name in _STATUS))
+        select(*told[0], *told[1], replicas.c.versions)
         .join_from(targets, scrapes, same, isouter=True)
+        .join(replicas, own)
         .order_by(*(targets.c[name] for name in owner), targets.c.position)
     )
     if cluster is not None:
         statement = statement.where(targets.c.cluster == cluster)
-    rows = [(*row[:4], source_kind(row.name).value, *row[4:]) for row in connection.execute(statement)]
-    columns = (*owner, "target", "kind", "url", *_STATUS)
+    rows = []
+    for row in connection.execute(statement):
+        kind = source_kind(row.name)
+        stated = dict(load(row.versions)).get(COMPONENTS.get(kind, ""), "")
+        rows.append((*row[:4], kind.value, *row[4:-1], stated))
+    columns = (*owner, "target", "kind", "url", *_STATUS, "stated_version")
     numbers = ("duration_seconds", "body_bytes", "consecutive_failures")
     found = frame(rows, columns, instants=("last_attempt_at", "last_success_at"), numbers=numbers)
     found["answered"] = found["answered"].astype("boolean")
-    found["reason"] = found["reason"].astype("str").fillna("")
+    for name in ("reason", "version", "stated_version"):
+        found[name] = found[name].astype("str").fillna("")
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +17,7 @@ from db.database import Database, parse_url
 from db.declarations import Declaration, declare
 from db.dimensions import Dimensions
 from db.endpoint_series import read_endpoint_series
-from db.inventory import Whose, read_endpoints, read_pools
+from db.inventory import Whose, read_endpoints, read_pools, read_told
 from db.pool_reads import read_pool_now, read_pool_series
 from db.prune import prune
 from db.query import Query
@@ -92,9 +93,16 @@ class Store:
             return declare(connection, Declaration(cluster, endpoints, pools, origin, actor))
 
     def endpoints(self, cluster: str | None = None) -> list[Endpoint]:
-        """The inventory with replicas and targets, in the order declared; shared targets as replica `_fleet`."""
+        """The inventory as declared, with replicas and targets, in its order; shared targets as replica `_fleet`."""
         with self._database.read() as connection:
             return read_endpoints(connection, Whose(cluster))
+
+    def known_endpoints(self, cluster: str | None = None) -> list[Endpoint]:
+        """The same, with versions as the processes told them; as declared only where they don't."""
+        with self._database.read() as connection:
+            declared, told = read_endpoints(connection, Whose(cluster)), read_told(connection, cluster)
+        return [replace(one, replicas=tuple(each.told(told.get(each.key, {})) for each in one.replicas))
+                for one in declared]  # fmt: skip
 
     def pools(self, cluster: str | None = None) -> list[Replica]:
         """The pools of the inventory."""
@@ -203,7 +211,8 @@ class Store:
         """Every declared target with its last scrape; NaT and NaN where it was never scraped.
 
         Columns: cluster, endpoint, replica, target, kind, url, last_attempt_at, last_success_at
-        (UTC), answered, reason, duration_seconds, body_bytes, consecutive_failures.
+        (UTC), answered, reason, duration_seconds, body_bytes, consecutive_failures, version (as its
+        process told it), stated_version (as declared); empty where unknown.
         """
         with self._database.read() as connection:
             return read_target_status(connection, cluster)

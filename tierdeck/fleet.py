@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -24,6 +25,13 @@ class SourceKind(StrEnum):
     CURVINE_MASTER_API = "curvine-master-api"
     CURVINE_WORKER = "curvine-worker"
     CURVINE_FUSE = "curvine-fuse"
+
+
+COMPONENTS = {SourceKind.VLLM: "vllm", SourceKind.LMCACHE: "lmcache", SourceKind.LMCACHE_MP: "lmcache"}
+"""The component whose version a target's process tells (`GET /version`), as `versions` calls it.
+
+`router` is another name there: routers tell no version, their image does.
+"""
 
 
 class Role(StrEnum):
@@ -74,12 +82,18 @@ class Target:
         """It has an address of its own; else `url` tells where a Prometheus has it from."""
         return self.url.startswith(("http://", "https://"))
 
+    @property
+    def component(self) -> str:
+        """What its process is, as `Replica.versions` calls it; empty where none tells its version."""
+        return COMPONENTS.get(self.kind, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Replica:
     """One engine with its caches.
 
     Attributes:
+        versions: by component (`vllm`, `lmcache`, `router`), as stated; after `told`, as known.
         kv_bytes_per_token: its endpoint's, where bytes are to be told as tokens.
     """
 
@@ -95,8 +109,25 @@ class Replica:
         return any(target.is_scraped for target in self.targets)
 
     def version(self, component: str) -> str:
-        """Version of `vllm` or `lmcache` as configured or recorded; empty when unknown."""
+        """Version of a component; empty when unknown."""
         return dict(self.versions).get(component, "")
+
+    def told(self, versions: Mapping[str, str]) -> Replica:
+        """The replica with the versions that its processes tell, which win over those that are stated.
+
+        A component whose processes tell different ones has none.
+
+        Args:
+            versions: by target; missing or empty where unknown.
+        """
+        known = dict(self.versions)
+        for component in {target.component for target in self.targets} - {""}:
+            own = {versions.get(target.name, "") for target in self.targets if target.component == component} - {""}
+            if len(own) == 1:
+                known[component] = own.pop()
+            elif own:
+                known.pop(component, None)
+        return replace(self, versions=tuple(sorted(known.items())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ class Scrape:
     """One attempt at one target; `reason` says why it failed, empty when it did not.
 
     `answered` is true as well for an answer without any reading, such as an HTML page.
+    `version` is what the process behind the target told of itself last; empty when unknown.
     """
 
     target: Target
@@ -25,6 +26,7 @@ class Scrape:
     reason: str = ""
     duration_seconds: float = 0.0
     body_bytes: int = 0
+    version: str = ""
 
     @property
     def ok(self) -> bool:

@@ -10,7 +10,7 @@ from console.totals import summarize_endpoint
 from db import EndpointAccounts, Store
 from tierdeck.account import PoolAccount
 from tierdeck.errors import TierdeckError, UsageError
-from tierdeck.fleet import Endpoint
+from tierdeck.fleet import Endpoint, Replica
 from tierdeck.report import Beside, fleet_document, number
 from tierdeck.settings import Settings
 from tierdeck.units import format_seconds
@@ -48,7 +48,7 @@ def endpoints(settings: Settings) -> dict[str, object]:
     """The inventory; a size in bytes is null while nothing exports it."""
     now = time.time()
     with Store.open(settings.store_url) as store:
-        known = store.endpoints()
+        known = store.known_endpoints()
         accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
         pools = store.pool_now()
     seen = {(account.cluster, account.endpoint): account for account in accounts}
@@ -66,9 +66,16 @@ def endpoints(settings: Settings) -> dict[str, object]:
                 "replicas": sum(not replica.key.shared for replica in endpoint.replicas),
                 "strategy": endpoint.strategy or None,
                 "sizes": _sizes(endpoint, account, by_cluster.get(endpoint.cluster)),
+                "versions": {replica.key.replica: _versions(replica) for replica in endpoint.replicas},
             }
         )
     return {"endpoints": rows}
+
+
+def _versions(replica: Replica) -> dict[str, str | None]:
+    """By component; None for one that has a target, and whose version nobody tells."""
+    components = {target.component for target in replica.targets} - {""} | dict(replica.versions).keys()
+    return {component: replica.version(component) or None for component in sorted(components)}
 
 
 def _sizes(endpoint: Endpoint, account: EndpointAccounts | None, pool: PoolAccount | None) -> dict[str, object]:
@@ -87,7 +94,7 @@ def _sizes(endpoint: Endpoint, account: EndpointAccounts | None, pool: PoolAccou
 
 
 def targets(settings: Settings) -> dict[str, object]:
-    """Every target and the end of its last scrape; instants are ISO 8601 UTC."""
+    """Every target, the end of its last scrape and its process's version; instants are ISO 8601 UTC."""
     with Store.open(settings.store_url) as store:
         frame = store.target_status()
     rows = []
@@ -98,6 +105,7 @@ def targets(settings: Settings) -> dict[str, object]:
             {key: row[key] for key in ("cluster", "endpoint", "replica", "target", "url")}
             | instants
             | {"ok": not reason, "reason": reason}
+            | {key: row[key] or None for key in ("version", "stated_version")}
         )
     return {"targets": rows}
 

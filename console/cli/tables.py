@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tierdeck.fleet import COMPONENTS, source_kind
 from tierdeck.units import format_count, format_ratio, format_size
 
 _NO_ENDPOINT = "No endpoint yet. Try `tierdeck up --demo`, or list yours in a file (docs/config.md)."
@@ -60,12 +61,22 @@ def targets(document: dict[str, Any]) -> str:
             row["target"],
             row["last_success_at"] or "never",
             row["reason"] or "ok",
+            _version(row),
             row["url"],
         ]
         for row in document["targets"]
     ]
-    heads = ["endpoint", "replica", "target", "last success", "last scrape", "address"]
+    heads = ["endpoint", "replica", "target", "last success", "last scrape", "version", "address"]
     return _table(heads, rows) if rows else _NO_ENDPOINT
+
+
+def _version(row: dict[str, Any]) -> str:
+    """As the process tells it; what the configuration states beside it where that is another, or all there is."""
+    told, stated = row["version"], row["stated_version"]
+    if told is None:
+        unknown = "unknown" if source_kind(row["target"]) in COMPONENTS else ""
+        return f"{stated} (stated)" if stated else unknown
+    return f"{told} (stated: {stated})" if stated and stated != told else told
 
 
 def _size(size: float | None) -> str:

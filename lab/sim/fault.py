@@ -49,6 +49,14 @@ class Fault(Protocol):
         """
         ...
 
+    def version_told(self, text: str, address: Address, target: FaultTarget) -> str:
+        """What the process at an address answers when asked for its version, with the fault on.
+
+        Raises:
+            NoAnswerError: nothing.
+        """
+        ...
+
 
 class BaseFault:
     """A fault that does nothing: others say what they change."""
@@ -69,6 +77,9 @@ class BaseFault:
         return 0.0
 
     def exported(self, text: str, address: Address, target: FaultTarget) -> str:
+        return text
+
+    def version_told(self, text: str, address: Address, target: FaultTarget) -> str:
         return text
 
 

@@ -11,7 +11,7 @@ from lab.sim.exposition.curvine import FusePage, MasterPage, WorkerPage, overvie
 from lab.sim.fault import Address, Fault, FaultTarget
 from lab.sim.pool import Pool
 from lab.sim.spec import FleetSpec, Form
-from lab.sim.telemetry import cache_source
+from lab.sim.telemetry import cache_source, version_answer
 from lab.sim.timeline import Timeline
 from lab.sim.workload import Workload
 from lab.sim.workloads import BY_NAME
@@ -147,17 +147,34 @@ class Fleet:
             raise NoAnswerError("the pod is gone")
         if name == FLEET:
             return {"router": found.render_router, "lmcache-coordinator": found.render_coordinator}[source]()
+        replica = self._running(found, name, source)
+        return replica.render_engine() if source == "vllm" else replica.render_cache()
+
+    def version(self, owner: str, name: str, source: str) -> str:
+        """What an engine or a cache answers when asked for its version.
+
+        Raises:
+            KeyError: nobody is asked for it there.
+            NoAnswerError: the process does not answer.
+        """
+        text = version_answer(self._running(self.endpoints[owner], name, source).form, source)
+        for fault, target in self.faults.values():
+            text = fault.version_told(text, (owner, name, source), target)
+        return text
+
+    def _running(self, found: SimEndpoint, name: str, source: str) -> SimReplica:
+        """The replica, of which the process behind a source answers."""
+        if name in found.gone:
+            raise NoAnswerError("the pod is gone")
         replica = found.replica(name)
         if source != "vllm" and not (replica.has_cache and source == cache_source(replica.form)):
             raise KeyError(source)
         if not replica.up:
             raise NoAnswerError("the replica is starting")
-        if source == "vllm":
-            return replica.render_engine()
-        if replica.cache_server in (CacheServer.FROZEN, CacheServer.GONE):
+        if source != "vllm" and replica.cache_server in (CacheServer.FROZEN, CacheServer.GONE):
             frozen = replica.cache_server is CacheServer.FROZEN
             raise NoAnswerError(f"the cache server is {replica.cache_server}", hangs=frozen)
-        return replica.render_cache()
+        return replica
 
     def _pool_body(self, source: str) -> str:
         kind, _, which = source.partition(".")

@@ -14,8 +14,10 @@ from lab.sim import admin
 from lab.sim.discovery import http_sd
 from lab.sim.endpoint import SimEndpoint
 from lab.sim.engine import SimReplica
+from lab.sim.fault import Address
 from lab.sim.fleet import Fleet, NoAnswerError
 from lab.sim.openai import complete
+from lab.sim.telemetry import version_answer
 from tierdeck.errors import UnreachableError
 from tierdeck.fleet import FLEET
 
@@ -59,6 +61,7 @@ class Server:
                 web.get("/http_sd", self._http_sd),
                 *admin.routes(self.fleet, self.advance, self._on_change),
                 web.get("/{owner}/{replica}/{source}/metrics", self._metrics),
+                web.get("/{owner}/{replica}/{source}/version", self._process_version),
                 web.get("/{owner}/_fleet/curvine-master-api/api/workers", self._workers),
                 web.get("/{owner}/_fleet/curvine-master-api/api/overview", self._overview),
             ]
@@ -99,22 +102,31 @@ class Server:
             await asyncio.sleep(_HANG_SECONDS)
         return web.json_response(self.fleet.overview())
 
+    async def _process_version(self, request: web.Request) -> web.Response:
+        names = request.match_info
+        address = (names["owner"], names["replica"], names["source"])
+        return await self._answer(address, self.fleet.version, "application/json")
+
     async def _body(self, owner: str, replica: str, source: str, content_type: str = "") -> web.Response:
+        kind = _CURVINE_TYPE if source.startswith("curvine") else CONTENT_TYPE
+        return await self._answer((owner, replica, source), self.fleet.body, content_type or kind)
+
+    async def _answer(
+        self, address: Address, render: Callable[[str, str, str], str], content_type: str
+    ) -> web.Response:
         """One page; a process that is gone refuses, one that hangs stays silent for long."""
-        address = (owner, replica, source)
         if delay := self.fleet.delay_seconds(address):
             await asyncio.sleep(delay)
         self.advance()
         try:
-            body = self.fleet.body(*address)
+            body = render(*address)
         except (KeyError, ValueError, IndexError):
             return web.Response(status=404, text="no such target; / lists them\n")
         except NoAnswerError as error:
             if error.hangs:
                 await asyncio.sleep(_HANG_SECONDS)
             return web.Response(status=error.status, text=f"{error}\n")
-        kind = content_type or (_CURVINE_TYPE if source.startswith("curvine") else CONTENT_TYPE)
-        return web.Response(body=body.encode(), headers={"Content-Type": kind})
+        return web.Response(body=body.encode(), headers={"Content-Type": content_type})
 
     # OpenAI
 
@@ -148,7 +160,8 @@ class Server:
 
     async def _version(self, request: web.Request) -> web.Response:
         endpoint, replica = self._addressed(request)
-        return web.json_response({"version": (replica or endpoint.replicas[0]).form.versions["vllm"]})
+        text = version_answer((replica or endpoint.replicas[0]).form, "vllm")
+        return web.Response(text=text, content_type="application/json")
 
     async def _health(self, request: web.Request) -> web.Response:
         endpoint, replica = self._addressed(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Protocol
 
 from lab.sim.exposition.lmcache_embedded import LmcacheEmbeddedPage
@@ -43,3 +44,10 @@ def vllm_form(form: Form) -> VllmForm:
 def cache_source(form: Form) -> str:
     """The cache's source as a deck's configuration names it."""
     return "lmcache-mp" if form is Form.MULTI_PROCESS else "lmcache"
+
+
+def version_answer(form: Form, source: str) -> str:
+    """What vLLM or LMCache answers to `GET /version`: an object, or version and commit as one string."""
+    if source == "vllm":
+        return json.dumps({"version": form.versions["vllm"]})
+    return json.dumps(f"{form.versions['lmcache']}-g3e11e108")

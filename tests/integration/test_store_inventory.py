@@ -99,3 +99,25 @@ def test_the_audit_log_is_read_newest_first_and_limited(store: Store) -> None:
     for number in range(5):
         store.declare("east", [endpoint(f"e{number}")], [], "config", f"actor {number}")
     assert store.audit(limit=2)["actor"].tolist() == ["actor 4", "actor 3"]
+
+
+def test_versions_are_those_that_processes_told_and_stated_ones_only_where_they_don_t(store: Store) -> None:
+    declared = endpoint(replicas=("a", "b"))
+    stated = tuple(replace(one, versions=(("vllm", "0.11.1"),)) for one in declared.replicas)
+    declared = replace(declared, replicas=stated)
+    store.declare("east", [declared], [], "config", "ann")
+    store.append([a_round(T0 + 15, version="0.32.0")])
+    known = {one.key.replica: one.version("vllm") for one in store.known_endpoints()[0].replicas}
+    assert known == {"a": "0.32.0", "b": "0.11.1"}
+    assert store.known_endpoints("west") == []
+    # what is declared stays as it was: the next declaration of the same is no change
+    assert store.endpoints() == [declared]
+    assert not store.declare("east", [declared], [], "config", "ann")
+
+
+def test_a_target_s_version_is_the_last_that_its_process_told(store: Store) -> None:
+    store.declare("east", [endpoint(replicas=("a",))], [], "config", "ann")
+    for number, (version, shown) in enumerate((("0.11.1", "0.11.1"), ("0.32.0", "0.32.0"), ("", ""))):
+        store.append([a_round(T0 + 15 * (number + 1), version=version)])
+        row = store.target_status().to_dict("records")[0]
+        assert (row["version"], row["stated_version"]) == (shown, "")

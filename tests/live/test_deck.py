@@ -118,6 +118,15 @@ def test_the_deck_shows_where_the_tokens_of_real_engines_came_from(fleet: LiveFl
     assert row["sizes"]["l0_tokens"] == 4096
 
 
+def test_the_deck_records_the_versions_that_real_processes_tell(fleet: LiveFleet, deck: Deck) -> None:
+    told = {(row["replica"], row["target"]): row["version"] for row in deck.ask("targets")["targets"]}
+    for name, installed in fleet.versions.items():
+        # vLLM's CPU build may say so behind a plus sign
+        assert (told[name, "vllm"] or "").partition("+")[0] == installed["vllm"]
+        assert told[name, "lmcache-mp"] == told["c", "lmcache"] == installed["lmcache"]
+    assert told["_fleet", "router"] is told["_fleet", "lmcache-coordinator"] is None
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_console_draws_the_tiers_of_real_engines(
     fleet: LiveFleet, deck: Deck, say: Callable[[str], None], scheme: Literal["light", "dark"]

@@ -33,6 +33,7 @@ class Habit:
     traffic: bool = True
     by_request: bool = False
     salts: tuple[str, ...] = ()
+    version: str = "0.32.0"
     restarts_at: float | None = None
     silent_after: float = math.inf
     gap: tuple[float, float] = (math.inf, math.inf)
@@ -114,7 +115,7 @@ def _round(key: ReplicaKey, habit: Habit, model: str, edges: tuple[float, float]
     if restarted:
         ledger = replace(ledger, restarts=1, prompt_tokens_since_restart=prompt, requests_since_restart=prompt // 500)
     gauges = Gauges(0.62, 480_000.0, 4.0, 1.0, 61 * 2.0**30, 96 * 2.0**30)
-    scrape = Scrape(_target(key), at, answered=True, duration_seconds=0.012, body_bytes=48_000)
+    scrape = Scrape(_target(key), at, answered=True, duration_seconds=0.012, body_bytes=48_000, version=habit.version)
     ttft = _ttft(habit.ttft * wave, int(prompt // 500)) if habit.traffic else Histogram(BOUNDS, (0.0,) * 11)
     salts = {salt: SaltCounts(1000.0, 300.0, 100.0) for salt in habit.salts}
     return Round(key, at, ledger, Answer.ENGINE, (scrape,), model, ttft, gauges, salts)

@@ -49,12 +49,15 @@ def a_round(
     gauges: Gauges | None = None,
     salts: Mapping[str, SaltCounts] | None = None,
     reason: str = "",
+    version: str = "",
 ) -> Round:
     """A round of one vLLM target; `prompt` None: it did not answer."""
     owner = who or key()
     told = answer or (Answer.ENGINE if prompt is not None else Answer.NOTHING)
     why = reason or ("" if prompt is not None else "connection refused")
-    scrape = Scrape(Target(owner, "vllm", f"http://{owner.replica}:8000/metrics"), at, not why, why, 0.01, 2048)
+    scrape = Scrape(
+        Target(owner, "vllm", f"http://{owner.replica}:8000/metrics"), at, not why, why, 0.01, 2048, version
+    )
     return Round(
         key=owner,
         at=at,

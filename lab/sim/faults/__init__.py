@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.sim.fault import Fault
-from lab.sim.faults import counting, keys, names, pool, processes, traffic
+from lab.sim.faults import counting, keys, names, pool, processes, traffic, versions
 
 FAULTS: tuple[Fault, ...] = (
     processes.ReplicaRestart(),
@@ -45,6 +45,9 @@ FAULTS: tuple[Fault, ...] = (
     counting.TtftUndercounted(),
     counting.TtftOffScale(),
     counting.NoEngineMetrics(),
+    versions.EngineUpgraded(),
+    versions.VersionSilent(),
+    versions.VersionPage(),
 )
 
 BY_NAME = {fault.name: fault for fault in FAULTS}

@@ -163,6 +163,17 @@ def test_endpoint_shows_each_replica_with_its_state(store: str, now: float) -> N
     assert "down: no source of the replica answered the last scrape" in words(app)
 
 
+def test_endpoint_shows_what_each_replica_runs_where_they_differ(store: str, now: float) -> None:
+    mixed = [Habit(version="0.11.1"), Habit(), Habit(version="")]
+    fill(store, [Made("mixed", mixed), Made("even", [Habit(), Habit()])], now - 300, now)
+    app = open_view("endpoint", endpoint="mixed")
+    assert "vLLM 0.11.1 and 0.32.0 and unknown" in words(app)
+    assert app.dataframe[0].value["version"].tolist() == ["vLLM 0.11.1", "vLLM 0.32.0", "vLLM unknown"]
+    app = open_view("endpoint", endpoint="even")
+    assert "2 replicas · vLLM 0.32.0" in words(app)
+    assert "version" not in app.dataframe[0].value
+
+
 def test_endpoint_shows_tenants_where_there_are_any(store: str, now: float) -> None:
     fill(store, [Made("one", [Habit(salts=("acme",))]), Made("two", [Habit()])], now - 300, now)
     app = open_view("endpoint", endpoint="one")

@@ -6,10 +6,22 @@ import re
 from pathlib import Path
 
 from lab.sim.faults import BY_NAME, FAULTS
-from tests.integration import test_sim_faults, test_sim_faults_counting, test_sim_faults_pool, test_sim_faults_traffic
+from tests.integration import (
+    test_sim_faults,
+    test_sim_faults_counting,
+    test_sim_faults_pool,
+    test_sim_faults_traffic,
+    test_sim_versions,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "lab.md"
-CHECKED = (test_sim_faults, test_sim_faults_pool, test_sim_faults_traffic, test_sim_faults_counting)
+CHECKED = (
+    test_sim_faults,
+    test_sim_faults_pool,
+    test_sim_faults_traffic,
+    test_sim_faults_counting,
+    test_sim_versions,
+)
 
 
 def test_the_page_lists_every_fault_with_what_one_sees() -> None:

@@ -1,0 +1,26 @@
+"""Versions of an endpoint's components in words: one line where its replicas agree, a column where they don't."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierdeck.fleet import Replica
+
+_NAMES = {"vllm": "vLLM", "lmcache": "LMCache", "router": "router"}
+_UNKNOWN = "unknown"
+
+
+def version_words(replicas: Sequence[Replica]) -> str:
+    """`vLLM 0.32.0, LMCache 0.5.6`; where replicas differ, all versions of the component; empty without any."""
+    found: dict[str, set[str]] = {}
+    for replica in replicas:
+        for component in {target.component for target in replica.targets} - {""} | dict(replica.versions).keys():
+            found.setdefault(component, set()).add(replica.version(component) or _UNKNOWN)
+    known = [name for name in _NAMES if name in found] + sorted(found.keys() - _NAMES.keys())
+    return ", ".join(f"{_NAMES.get(name, name)} {' and '.join(sorted(found[name]))}" for name in known)
+
+
+def version_column(replicas: Sequence[Replica]) -> dict[str, str]:
+    """By replica what it runs, where not all run the same; empty where they do."""
+    told = {replica.key.replica: version_words([replica]) for replica in replicas if not replica.key.shared}
+    return told if len(set(told.values())) > 1 else {}
