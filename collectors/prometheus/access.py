@@ -62,7 +62,7 @@ class AwsSignature(AuthBase):
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         from botocore.auth import SigV4Auth  # noqa: PLC0415
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415
-        from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
         assert request.url is not None
         parts = urlsplit(request.url)
@@ -70,7 +70,7 @@ class AwsSignature(AuthBase):
         signed = AWSRequest(request.method, request.url)
         try:
             frozen = self._credentials.get_frozen_credentials()
-        except BotoCoreError as error:
+        except (BotoCoreError, ClientError) as error:
             raise UsageError(
                 f"The AWS credentials can't be renewed ({type(error).__name__})", "Check the role of this process."
             ) from error

@@ -25,7 +25,8 @@ from collectors.prometheus.errors import (
     ServerBusyError,
 )
 
-_LONGEST_WORDS = 240
+_FIRST_WORDS, _LAST_WORDS = 60, 180
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 _TOO_LARGE = re.compile(
     r"too many|exceed|limit|too (large|long|big)|maximum|-search\.max|timed? ?out|deadline|cannot select more than",
     re.IGNORECASE,
@@ -82,7 +83,7 @@ class Reply:
 
     def _refuse(self) -> NoReturn:
         words = self._words()
-        said = f": {words}" if words else f" (HTTP {self.status})"
+        said = f": {_shortened(words)}" if words else f" (HTTP {self.status})"
         match self.status:
             case 401 if "org id" in words.lower():
                 raise AccessRefusedError(
@@ -115,7 +116,7 @@ class Reply:
             raise NotPrometheusError(f"{self.who} speaks TLS", "Begin the address with https://.")
         if not self._is_json():
             raise NotPrometheusError(f"There is no API of a Prometheus at {self.who}{said}", _PREFIXES)
-        if "parse error" not in words and _TOO_LARGE.search(words):
+        if "parse error" not in words and _TOO_LARGE.search(_QUOTED.sub("", words)):
             raise QueryTooLargeError(f"{self.who} finds a query too large{said}", _SMALLER)
         if "rpc error" in words:  # of Thanos: a store that it reads from does not answer it
             raise self._busy(said)
@@ -142,15 +143,15 @@ class Reply:
         return document
 
     def _words(self) -> str:
-        """What the server says in words, on one line; nothing of a web page."""
+        """What the server says in words; nothing of a web page."""
         if self._is_json():
             try:
                 document = json.loads(self.body)
             except ValueError:
                 return ""
-            return _shortened(str(document.get("error") or document.get("message") or document.get("Message") or ""))
+            return str(document.get("error") or document.get("message") or document.get("Message") or "")
         text = self.body[:4000].decode("utf-8", errors="replace").strip()
-        return "" if text.startswith("<") else _shortened(text)
+        return "" if text.startswith("<") else text
 
     def _location(self) -> str:
         parts = urlsplit(self.headers.get("Location", ""))
@@ -167,5 +168,6 @@ class Reply:
 
 
 def _shortened(text: str) -> str:
+    """On one line; of a long text its two ends, since servers put the query in front of the reason."""
     line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split()).rstrip(".")
-    return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
+    return line if len(line) <= _FIRST_WORDS + _LAST_WORDS else f"{line[:_FIRST_WORDS]} … {line[-_LAST_WORDS:]}"
