@@ -127,8 +127,8 @@ class Server:
             ServerUnreachableError: nothing answers.
         """
         try:
-            entries = self._client.get_metric_metadata(metric).get(metric, [])
-            return next((str(one["help"]) for one in entries if one.get("help")), "")
+            entries = self._client.get_metric_metadata(metric)
+            return next((str(one["help"]) for one in entries if one["metric_name"] == metric and one["help"]), "")
         except ServerUnreachableError:
             raise
         except (TierdeckError, LookupError, AttributeError, TypeError):
