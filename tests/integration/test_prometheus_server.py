@@ -19,8 +19,8 @@ from collectors.prometheus.errors import (
 )
 from collectors.prometheus.server import Server
 from tests.needs import tool
-from tests.support.prometheus import Prometheus, load_openmetrics, running_prometheus
 from tests.support.processes import wait_until
+from tests.support.prometheus import Prometheus, load_openmetrics, running_prometheus
 from tierdeck.errors import UnreachableError
 from tierdeck.settings import Settings
 
