@@ -31,6 +31,8 @@ _TOO_LARGE = re.compile(
     r"too many|exceed|limit|too (large|long|big)|maximum|-search\.max|timed? ?out|deadline|cannot select more than",
     re.IGNORECASE,
 )
+_HARMLESS = re.compile(r"PromQL (info|warning)|No StoreAPIs matched for this query", re.IGNORECASE)
+"""Remarks on the query itself; and a Thanos, or one below it, that keeps nothing of that time or those labels."""
 _PREFIXES = (
     "Mimir and Grafana Cloud want the path /prometheus (Grafana Cloud: /api/prom) at its end, a VictoriaMetrics "
     "cluster /select/0/prometheus, Amazon /workspaces/ws-…; see docs/connect.md."
@@ -70,10 +72,7 @@ class Reply:
                 f"{self.who} leaves data out of its answer (isPartial)", "One of its storage nodes does not answer it."
             )
         warnings = document.get("warnings")
-        # remarks of the language itself (from 2.48 on) are about the query and leave nothing out
-        told = (
-            [str(one) for one in warnings if not str(one).startswith("PromQL ")] if isinstance(warnings, list) else []
-        )
+        told = [str(one) for one in warnings if not _HARMLESS.match(str(one))] if isinstance(warnings, list) else []
         if told:
             raise IncompleteAnswerError(
                 f"{self.who} leaves data out of its answer: {_shortened(told[0])}",
@@ -103,7 +102,8 @@ class Reply:
             case 429:
                 raise self._busy(said)
             case status if status >= 500:
-                if re.search(r"timed? ?out|deadline", words, re.IGNORECASE) and "queue" not in words:
+                late = self._is_json() and re.search(r"timed? ?out|deadline", words, re.IGNORECASE)
+                if late and "queue" not in words:
                     raise QueryTooLargeError(f"{self.who} did not finish a query{said}", _SMALLER)
                 raise self._busy(said)
             case status if 300 <= status < 400:
@@ -130,7 +130,7 @@ class Reply:
         )
 
     def _is_json(self) -> bool:
-        return self.body.lstrip()[:1] == b"{"
+        return self.body[:64].lstrip()[:1] == b"{"
 
     def _json(self) -> dict[str, object]:
         try:
