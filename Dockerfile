@@ -8,7 +8,7 @@ COPY pyproject.toml requirements.lock ./
 # The lock also pins what developers need. As constraints it fixes versions and hashes, and pyproject.toml
 # alone says what is installed: no test or lint tool reaches the image.
 RUN uv pip install --no-cache --compile-bytecode --python /opt/venv/bin/python \
-    --verify-hashes --constraints requirements.lock --requirements pyproject.toml
+    --verify-hashes --constraints requirements.lock --requirements pyproject.toml --extra aws
 COPY . .
 RUN uv pip install --no-cache --python /opt/venv/bin/python --no-deps --editable . \
     && /opt/venv/bin/python -m compileall -q .

@@ -114,6 +114,8 @@ class Settings(BaseSettings):
             raise ValueError(f"{' and '.join(given)} all say who is asking: keep one")
         if bool(self.prometheus_username) != (self.prometheus_password_file is not None):
             raise ValueError("prometheus_username and prometheus_password_file need each other")
+        if not (self.prometheus_tenant.isascii() and self.prometheus_tenant.isprintable()):
+            raise ValueError("prometheus_tenant can't be sent: letters, digits and marks of ASCII only")
         if self.prometheus_key_file is not None and self.prometheus_cert_file is None:
             raise ValueError("prometheus_key_file needs prometheus_cert_file")
         if (

@@ -33,7 +33,7 @@ class TokenFile(AuthBase):
         self._file = file
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {secret_of(self._file, 'TIERDECK_PROMETHEUS_TOKEN_FILE')}"
+        request.headers["Authorization"] = f"Bearer {token_of(self._file)}"
         return request
 
 
@@ -62,7 +62,7 @@ class AwsSignature(AuthBase):
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         from botocore.auth import SigV4Auth  # noqa: PLC0415
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415
-        from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
         assert request.url is not None
         parts = urlsplit(request.url)
@@ -70,7 +70,7 @@ class AwsSignature(AuthBase):
         signed = AWSRequest(request.method, request.url)
         try:
             frozen = self._credentials.get_frozen_credentials()
-        except BotoCoreError as error:
+        except (BotoCoreError, ClientError) as error:
             raise UsageError(
                 f"The AWS credentials can't be renewed ({type(error).__name__})", "Check the role of this process."
             ) from error
@@ -91,9 +91,17 @@ def credentials_of(settings: Settings, address: ServerAddress) -> AuthBase | Non
         secret_of(settings.prometheus_password_file, "TIERDECK_PROMETHEUS_PASSWORD_FILE")
         return PasswordFile(settings.prometheus_username, settings.prometheus_password_file)
     if settings.prometheus_token_file is not None:
-        secret_of(settings.prometheus_token_file, "TIERDECK_PROMETHEUS_TOKEN_FILE")
+        token_of(settings.prometheus_token_file)
         return TokenFile(settings.prometheus_token_file)
     return AwsSignature(settings.prometheus_aws_region) if settings.prometheus_aws_region else None
+
+
+def token_of(file: Path) -> str:
+    """The token in a file. Raises UsageError where there is none that a header can hold."""
+    token = secret_of(file, "TIERDECK_PROMETHEUS_TOKEN_FILE")
+    if not token.isascii():
+        raise UsageError(f"TIERDECK_PROMETHEUS_TOKEN_FILE: {file} holds no token", "A token is plain ASCII.")
+    return token
 
 
 def secret_of(file: Path, variable: str) -> str:

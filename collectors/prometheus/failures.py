@@ -54,7 +54,9 @@ def _broken(who: str, causes: list[BaseException]) -> TierdeckError:
     for one in causes:
         if isinstance(one, OSError) and one.errno and one.strerror and not isinstance(one, ConnectionError):
             return ServerUnreachableError(f"{who} can't be reached: {one.strerror.lower()}", "Check the network.")
-    return ServerBusyError(f"{who} ended the connection before it had answered", "Is it being restarted?")
+    # a server that wants a client certificate may close the connection so soon that its alert is lost
+    certificate = " Or does it want a client certificate?" if who.startswith("https:") else ""
+    return ServerBusyError(f"{who} ended the connection before it had answered", f"Is it being restarted?{certificate}")
 
 
 def _tls_failure(who: str, error: ssl.SSLError | None) -> ServerUnreachableError:
@@ -67,7 +69,7 @@ def _tls_failure(who: str, error: ssl.SSLError | None) -> ServerUnreachableError
         )
     if reason in _NOT_TLS:
         return ServerUnreachableError(f"{who} does not speak TLS", "Begin the address with http://.")
-    if "CERTIFICATE" in reason:
+    if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
         return ServerUnreachableError(
             f"{who} does not take the client certificate, or misses one ({spoken})",
             "Set TIERDECK_PROMETHEUS_CERT_FILE and TIERDECK_PROMETHEUS_KEY_FILE.",

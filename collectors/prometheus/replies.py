@@ -25,11 +25,14 @@ from collectors.prometheus.errors import (
     ServerBusyError,
 )
 
-_LONGEST_WORDS = 240
+_FIRST_WORDS, _LAST_WORDS = 60, 180
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 _TOO_LARGE = re.compile(
     r"too many|exceed|limit|too (large|long|big)|maximum|-search\.max|timed? ?out|deadline|cannot select more than",
     re.IGNORECASE,
 )
+_HARMLESS = re.compile(r"PromQL (info|warning)|No StoreAPIs matched for this query", re.IGNORECASE)
+"""Remarks on the query itself; and a Thanos, or one below it, that keeps nothing of that time or those labels."""
 _PREFIXES = (
     "Mimir and Grafana Cloud want the path /prometheus (Grafana Cloud: /api/prom) at its end, a VictoriaMetrics "
     "cluster /select/0/prometheus, Amazon /workspaces/ws-…; see docs/connect.md."
@@ -69,10 +72,7 @@ class Reply:
                 f"{self.who} leaves data out of its answer (isPartial)", "One of its storage nodes does not answer it."
             )
         warnings = document.get("warnings")
-        # remarks of the language itself (from 2.48 on) are about the query and leave nothing out
-        told = (
-            [str(one) for one in warnings if not str(one).startswith("PromQL ")] if isinstance(warnings, list) else []
-        )
+        told = [str(one) for one in warnings if not _HARMLESS.match(str(one))] if isinstance(warnings, list) else []
         if told:
             raise IncompleteAnswerError(
                 f"{self.who} leaves data out of its answer: {_shortened(told[0])}",
@@ -82,7 +82,7 @@ class Reply:
 
     def _refuse(self) -> NoReturn:
         words = self._words()
-        said = f": {words}" if words else f" (HTTP {self.status})"
+        said = f": {_shortened(words)}" if words else f" (HTTP {self.status})"
         match self.status:
             case 401 if "org id" in words.lower():
                 raise AccessRefusedError(
@@ -102,7 +102,8 @@ class Reply:
             case 429:
                 raise self._busy(said)
             case status if status >= 500:
-                if re.search(r"timed? ?out|deadline", words, re.IGNORECASE) and "queue" not in words:
+                late = self._is_json() and re.search(r"timed? ?out|deadline", words, re.IGNORECASE)
+                if late and "queue" not in words:
                     raise QueryTooLargeError(f"{self.who} did not finish a query{said}", _SMALLER)
                 raise self._busy(said)
             case status if 300 <= status < 400:
@@ -115,7 +116,7 @@ class Reply:
             raise NotPrometheusError(f"{self.who} speaks TLS", "Begin the address with https://.")
         if not self._is_json():
             raise NotPrometheusError(f"There is no API of a Prometheus at {self.who}{said}", _PREFIXES)
-        if "parse error" not in words and _TOO_LARGE.search(words):
+        if "parse error" not in words and _TOO_LARGE.search(_QUOTED.sub("", words)):
             raise QueryTooLargeError(f"{self.who} finds a query too large{said}", _SMALLER)
         if "rpc error" in words:  # of Thanos: a store that it reads from does not answer it
             raise self._busy(said)
@@ -129,7 +130,7 @@ class Reply:
         )
 
     def _is_json(self) -> bool:
-        return self.body.lstrip()[:1] == b"{"
+        return self.body[:64].lstrip()[:1] == b"{"
 
     def _json(self) -> dict[str, object]:
         try:
@@ -142,15 +143,15 @@ class Reply:
         return document
 
     def _words(self) -> str:
-        """What the server says in words, on one line; nothing of a web page."""
+        """What the server says in words; nothing of a web page."""
         if self._is_json():
             try:
                 document = json.loads(self.body)
             except ValueError:
                 return ""
-            return _shortened(str(document.get("error") or document.get("message") or document.get("Message") or ""))
+            return str(document.get("error") or document.get("message") or document.get("Message") or "")
         text = self.body[:4000].decode("utf-8", errors="replace").strip()
-        return "" if text.startswith("<") else _shortened(text)
+        return "" if text.startswith("<") else text
 
     def _location(self) -> str:
         parts = urlsplit(self.headers.get("Location", ""))
@@ -167,5 +168,6 @@ class Reply:
 
 
 def _shortened(text: str) -> str:
+    """On one line; of a long text its two ends, since servers put the query in front of the reason."""
     line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split()).rstrip(".")
-    return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
+    return line if len(line) <= _FIRST_WORDS + _LAST_WORDS else f"{line[:_FIRST_WORDS]} … {line[-_LAST_WORDS:]}"

@@ -14,7 +14,7 @@ from typing import Self, TypedDict, TypeVar, cast
 from prometheus_api_client import PrometheusConnect
 
 from collectors.prometheus.access import credentials_of
-from collectors.prometheus.errors import ServerBusyError, ServerUnreachableError
+from collectors.prometheus.errors import NotPrometheusError, ServerBusyError, ServerUnreachableError
 from collectors.prometheus.session import Session
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.server_address import ServerAddress
@@ -23,6 +23,8 @@ from tierdeck.settings import Settings
 _Answer = TypeVar("_Answer")
 _PAUSES_SECONDS = (1.0, 4.0)
 _MOST_SECONDS = 20.0
+_GRACE_SECONDS = 5.0
+"""What a server is given more than its own limit, so that its word on why it gave up is heard."""
 
 
 class Series(TypedDict, total=False):
@@ -47,14 +49,17 @@ class Server:
     def __init__(self, session: Session, url: str, timeout_seconds: float, wait: Callable[[float], object]) -> None:
         self._client = PrometheusConnect(url, retry=0, session=session)  # the only retry is the one below
         self._wait = wait
-        # Thanos: `max_source_resolution`, raw samples only, since a downsampled counter is none; `partial_response`,
-        # no answer that leaves a store out. VictoriaMetrics: `nocache`, since it moves questions about the last 30 s.
-        # Servers that don't know one of these ignore it.
+        # Thanos: `max_source_resolution`, since a downsampled counter is none; `partial_response`, so that no store is
+        # left out in silence, and for a VictoriaMetrics cluster `deny_partial_response`. VictoriaMetrics: `nocache` and
+        # `latency_offset`, since it shifts a range to its cache's steps and repeats older points over the last 30 s.
+        # All of them read the parameters that they know by name and ignore the rest.
         self._always = {
             "timeout": f"{round(timeout_seconds * 1000)}ms",
             "max_source_resolution": "0s",
             "partial_response": "false",
+            "deny_partial_response": "1",
             "nocache": "1",
+            "latency_offset": "1ms",
         }
 
     @classmethod
@@ -72,7 +77,9 @@ class Server:
             raise UsageError("No Prometheus is named", "Set TIERDECK_PROMETHEUS_URL, or say --prometheus ADDRESS.")
         address = ServerAddress.parse(text)
         seconds = settings.prometheus_timeout_seconds
-        session = Session(address.url, seconds, credentials_of(settings, address), settings.prometheus_tenant)
+        session = Session(
+            address.url, seconds + _GRACE_SECONDS, credentials_of(settings, address), settings.prometheus_tenant
+        )
         session.trust(settings.prometheus_ca_file, settings.prometheus_cert_file, settings.prometheus_key_file)
         return cls(session, address.url, seconds, wait)
 
@@ -105,9 +112,13 @@ class Server:
 
     def server_time(self) -> float:
         """The server's clock, in epoch seconds."""
-        answer = self._patiently(lambda: self._client.custom_query("time()", dict(self._always)))
-        # a scalar is [at, value]; VictoriaMetrics makes it a vector
-        return float(answer[0]["value"][1] if isinstance(answer[0], dict) else answer[1])
+
+        def ask() -> float:
+            answer = self._client.custom_query("time()", dict(self._always))
+            # a scalar is [at, value]; VictoriaMetrics makes it a vector
+            return float(answer[0]["value"][1] if isinstance(answer[0], dict) else answer[1])
+
+        return self._patiently(ask)
 
     def help_text(self, metric: str) -> str:
         """The HELP of a metric; empty where the server keeps none or does not tell.
@@ -116,21 +127,27 @@ class Server:
             ServerUnreachableError: nothing answers.
         """
         try:
-            entries = self._client.get_metric_metadata(metric).get(metric, [])
-            return next((str(one["help"]) for one in entries if one.get("help")), "")
+            entries = self._client.get_metric_metadata(metric)
+            return next((str(one["help"]) for one in entries if one["metric_name"] == metric and one["help"]), "")
         except ServerUnreachableError:
             raise
-        except (TierdeckError, AttributeError):
+        except (TierdeckError, LookupError, AttributeError, TypeError):
             return ""
 
     def _patiently(self, ask: Callable[[], _Answer]) -> _Answer:
         give_up_at = time.monotonic() + _MOST_SECONDS
         for pause in _PAUSES_SECONDS:
             try:
-                return ask()
+                return self._ask(ask)
             except ServerBusyError as error:
                 seconds = max(pause, error.retry_after_seconds)
                 if time.monotonic() + seconds > give_up_at:
                     raise
                 self._wait(seconds)
-        return ask()
+        return self._ask(ask)
+
+    def _ask(self, ask: Callable[[], _Answer]) -> _Answer:
+        try:
+            return ask()
+        except (LookupError, TypeError, ValueError) as error:
+            raise NotPrometheusError(f"{self._client.url} answers, but not as a Prometheus does") from error

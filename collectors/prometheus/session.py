@@ -18,8 +18,6 @@ from tierdeck.units import format_size
 _CHUNK = 256 * 1024
 _MAX_BYTES = 128 * 2**20
 _CONNECT_SECONDS = 10.0
-_GRACE_SECONDS = 5.0
-"""More than the server is given, so that its own word on why it gave up is heard."""
 
 
 class WholeAnswer(requests.Response):
@@ -38,10 +36,11 @@ class WholeAnswer(requests.Response):
 class Session(requests.Session):
     """Keep-alive connections to one server. What `request` returns is successful and whole; the rest is raised."""
 
-    def __init__(self, who: str, timeout_seconds: float, auth: AuthBase | None = None, tenant: str = "") -> None:
+    def __init__(self, who: str, seconds: float, auth: AuthBase | None = None, tenant: str = "") -> None:
+        """`seconds`: until a whole answer must be there."""
         super().__init__()
         self._who = who
-        self._seconds = timeout_seconds + _GRACE_SECONDS
+        self._seconds = seconds
         self.auth = auth
         self.headers.update({"User-Agent": "tierdeck", "Accept": "application/json"})
         if tenant:

@@ -35,3 +35,29 @@ def test_a_broken_file_is_one_line(home: Path) -> None:
     (home / DECK_FILE).write_text("TIERDECK_SCRAPE_INTERVAL_SECONDS=soon\n")
     with pytest.raises(UsageError, match="SCRAPE_INTERVAL_SECONDS"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"url": "http://me:pa55@x", "token_file": "t"}, "a user in prometheus_url and prometheus_token_file"),
+        ({"username": "me", "password_file": "p", "aws_region": "eu-west-1"}, "keep one"),
+        ({"username": "me"}, "need each other"),
+        ({"password_file": "p"}, "need each other"),
+        ({"key_file": "k"}, "needs prometheus_cert_file"),
+        ({"url": "http://x", "ca_file": "c"}, "begins with https://"),
+        ({"url": "http://me:pa55@x:port"}, "its port"),
+        ({"tenant": "a\nb"}, "prometheus_tenant"),
+    ],
+)
+def test_what_can_not_hold_together_for_a_prometheus_is_one_line(given: dict[str, str], told: str) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        load_settings(is_start=True, **{f"prometheus_{name}": value for name, value in given.items()})
+    assert "pa55" not in caught.value.line()
+
+
+def test_the_address_of_a_prometheus_is_shown_without_its_password() -> None:
+    settings = load_settings(is_start=True, prometheus_url="me:pa55@prometheus:9090/")
+    assert settings.prometheus_address == "http://prometheus:9090"
+    assert "pa55" not in repr(settings)
+    assert load_settings(is_start=True).prometheus_address == ""
