@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import structlog
 import typer
 
+from collectors.garbage import look_seldom
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.log import configure
@@ -212,4 +213,5 @@ def _guard(act: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
+    look_seldom()
     app(prog_name="python -m collectors")

@@ -66,6 +66,14 @@ class Key:
     engine: str = ""
     part: str = ""
     series: str = ""
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.reading.value, self.engine, self.part, self.series)))
+
+    def __hash__(self) -> int:
+        """Computed once: a key is looked up many times a scrape."""
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from collectors.prometheus.labels import OF_TARGET, POD, first_of
-from collectors.prometheus.selectors import KINDS, STARTED, UP
+from collectors.prometheus.selectors import COUNTERS, KINDS, STARTED, UP
 from tierdeck.fleet import SourceKind
 
 _ORDER = (
@@ -63,11 +63,16 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A series: whose it is, and its text on that page; None as address for one that is of no use."""
+    """A series: whose it is, and its text on that page; None as address for one that is of no use.
+
+    Attributes:
+        grows: it only grows within a process; where it is less than before, another one has begun.
+    """
 
     address: Address | None
     text: str = ""
     name: str = ""
+    grows: bool = False
 
 
 class Catalogue:
@@ -145,7 +150,7 @@ class Catalogue:
             if "model_name" in rest and KINDS[name] is SourceKind.VLLM:  # LMCache tells the model's path
                 address.labels.setdefault("model_name", rest["model_name"])
         inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in rest.items())
-        return Place(address, f"{name}{{{inside}}}" if inside else name, name)
+        return Place(address, f"{name}{{{inside}}}" if inside else name, name, name in COUNTERS or name == STARTED)
 
 
 def _one(labels: Labels) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.prometheus.addresses import Address, Catalogue
-from collectors.prometheus.selectors import COUNTERS, OLD_LOOKUPS, STARTED, UP
+from collectors.prometheus.selectors import OLD_LOOKUPS, STARTED, UP
 from collectors.prometheus.server import Series
 
 HEADER = "# put together from the series of a Prometheus\n"
@@ -88,12 +88,13 @@ class Sightings:
             if place.name == UP:
                 seen.ups.update(values)
                 continue
+            samples, text = seen.samples, place.text
             for at, value in values:
-                lines = seen.samples.get(at)
-                if lines is None:
-                    lines = seen.samples[at] = {}
-                lines[place.text] = value
-            if len(values) > 1 and (place.name in COUNTERS or place.name == STARTED):
+                if at in samples:
+                    samples[at][text] = value
+                else:
+                    samples[at] = {text: value}
+            if place.grows and (len(values) > 2 or values[0][1] != values[-1][1]):
                 seen.falls.update(_falls(values, is_start=place.name == STARTED))
 
     def pages(self) -> dict[Address, Pages]:

@@ -8,13 +8,14 @@ RFC 9110 (`Retry-After`).
 from __future__ import annotations
 
 import email.utils
-import json
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 from urllib.parse import urlsplit
+
+import orjson
 
 from collectors.prometheus.errors import (
     AccessRefusedError,
@@ -134,7 +135,7 @@ class Reply:
 
     def _json(self) -> dict[str, object]:
         try:
-            document = json.loads(self.body) if self._is_json() else None
+            document = orjson.loads(self.body) if self._is_json() else None
         except ValueError as error:
             raise NotPrometheusError(f"{self.who} answers with JSON that ends early or is none", _PREFIXES) from error
         if not isinstance(document, dict):
@@ -146,7 +147,7 @@ class Reply:
         """What the server says in words; nothing of a web page."""
         if self._is_json():
             try:
-                document = json.loads(self.body)
+                document = orjson.loads(self.body)
             except ValueError:
                 return ""
             return str(document.get("error") or document.get("message") or document.get("Message") or "")

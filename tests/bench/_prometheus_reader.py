@@ -11,6 +11,9 @@ import time
 import urllib.request
 from collections.abc import Callable
 
+from pydantic import SecretStr
+
+from collectors.garbage import look_seldom
 from collectors.prometheus.asking import Asking
 from collectors.prometheus.backfill import Past, fill
 from collectors.prometheus.feed import Feed
@@ -26,7 +29,8 @@ _ROUNDS = 5
 
 
 def main(what: str, url: str, end: int, folder: str) -> None:
-    settings = Settings(prometheus_url=url)  # type: ignore[arg-type]  # pydantic makes it secret
+    look_seldom()
+    settings = Settings(prometheus_url=SecretStr(url))
     with Store.open(f"sqlite:///{folder}/bench.db", migrate=True) as store:
         found = _round(settings, store, end) if what == "round" else _backfill(settings, store, end)
     found["memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
