@@ -76,7 +76,7 @@ class Settings(BaseSettings):
         _DAY, ge=0, le=30 * _DAY, description="Seconds of the past that are read at the first start; 0: none."
     )
     prometheus_late_seconds: float = Field(
-        30.0, ge=0, le=600, description="Seconds until a sample can be asked for there after it was scraped."
+        10.0, ge=0, le=600, description="Seconds until a sample can be asked for there after it was scraped."
     )
 
     warming_tokens: int = Field(1000, ge=0, description="Prompt tokens after a restart until a replica counts as warm.")
