@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from collectors.prometheus.labels import OF_TARGET, POD, first_of
-from collectors.prometheus.selectors import COUNTERS, KINDS, STARTED, UP
+from collectors.prometheus.selectors import COUNTERS, KINDS, STARTED
 from tierdeck.fleet import SourceKind
 
 _ORDER = (
@@ -32,12 +33,14 @@ class Address:
         labels: those that Prometheus put on it, and not the exporter; and `model_name`, once seen.
         names: series names of ours that it ever had.
         interval_seconds: between its scrapes; None until two were seen.
+        seen_at: instant of its last scrape that is known.
     """
 
     labels: dict[str, str]
     names: set[str] = field(default_factory=set)
     has_copies: bool = False
     interval_seconds: float | None = None
+    seen_at: float = -math.inf
 
     @property
     def kind(self) -> SourceKind | None:
@@ -63,16 +66,16 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A series: whose it is, and its text on that page; None as address for one that is of no use.
+    """A series: whose it is, and its text on that page.
 
     Attributes:
         grows: it only grows within a process; where it is less than before, another one has begun.
     """
 
-    address: Address | None
-    text: str = ""
-    name: str = ""
-    grows: bool = False
+    address: Address
+    text: str
+    name: str
+    grows: bool
 
 
 class Catalogue:
@@ -97,29 +100,42 @@ class Catalogue:
         """How many series are known."""
         return len(self._known)
 
-    @property
-    def jobs(self) -> list[str]:
-        """Jobs in which something of ours was found."""
-        found = {address.labels.get("job", "") for address in self._addresses.values() if address.names}
-        return sorted(found - {""})
-
-    def learn_labels(self, ups: Iterable[Labels]) -> bool:
+    def learn_labels(self, ups: Iterable[Labels]) -> None:
         """The labels of a target's `up` are the target's own: also static ones that somebody configured.
 
-        Returns:
-            Whether there was a new one: what was placed before must be placed anew.
+        What was placed before of a target that has a new one is forgotten, and placed anew.
         """
-        is_new = False
+        changed = set()
         for labels in ups:
             names = frozenset(labels) - OF_TARGET - {"__name__"}
             known = self._of_one.get(_one(labels), frozenset())
             if names - known:
                 self._of_one[_one(labels)] = known | names
-                is_new = True
-        if is_new:
-            self._known.clear()
-            self._addresses.clear()
-        return is_new
+                changed.add(_one(labels))
+        self._drop([address for address in self._addresses.values() if _one(address.labels) in changed])
+
+    def forget(self, before: float) -> None:
+        """Leave out what had no scrape since then: pods come and go."""
+        old = [address for address in self._addresses.values() if address.seen_at < before]
+        self._drop(old)
+        for one in {_one(address.labels) for address in old} - {_one(address.labels) for address in self.addresses}:
+            self._of_one.pop(one, None)
+
+    def _drop(self, addresses: Iterable[Address]) -> None:
+        gone = set(addresses)
+        if gone:
+            self._addresses = {key: one for key, one in self._addresses.items() if one not in gone}
+            self._known = {key: place for key, place in self._known.items() if place.address not in gone}
+
+    def address(self, labels: Labels) -> Address:
+        """Whose these labels are."""
+        own = self._own(labels)
+        of_target = {label: value for label, value in labels.items() if label in own}
+        key = tuple(sorted(of_target.items()))
+        found = self._addresses.get(key)
+        if found is None:
+            found = self._addresses[key] = Address(of_target)
+        return found
 
     def place(self, labels: Labels) -> Place:
         """Where a series belongs; Prometheus gives labels in the order of their names."""
@@ -133,15 +149,9 @@ class Catalogue:
 
     def _read(self, labels: Labels) -> Place:
         name = labels.get("__name__", "")
-        own = self._of_target | self._of_one.get(_one(labels), frozenset())
-        of_target = {label: value for label, value in labels.items() if label in own}
+        own = self._own(labels)
         is_ours = name in KINDS
-        key = tuple(sorted(of_target.items()))
-        address = self._addresses.get(key)
-        if address is None:
-            if not is_ours and name not in (STARTED, UP):
-                return Place(None)
-            address = self._addresses[key] = Address(of_target)
+        address = self.address(labels)
         rest = {label: value for label, value in labels.items() if label not in own and label != "__name__"}
         if is_ours and "server" in rest and KINDS[name] in (SourceKind.VLLM, SourceKind.ROUTER):
             address.has_copies = True
@@ -151,6 +161,9 @@ class Catalogue:
                 address.labels.setdefault("model_name", rest["model_name"])
         inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in rest.items())
         return Place(address, f"{name}{{{inside}}}" if inside else name, name, name in COUNTERS or name == STARTED)
+
+    def _own(self, labels: Labels) -> frozenset[str]:
+        return self._of_target | self._of_one.get(_one(labels), frozenset())
 
 
 def _one(labels: Labels) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from collectors.prometheus.addresses import Address, Catalogue
 from collectors.prometheus.errors import QueryTooLargeError
 from collectors.prometheus.pages import Pages, Sightings
-from collectors.prometheus.selectors import LOOKUPS, OLD_LOOKUPS, OURS, STARTS, UPS, Selector
+from collectors.prometheus.selectors import HISTOGRAMS, LOOKUPS, OLD_LOOKUPS, PLAIN, STARTS, UPS, Selector
 from collectors.prometheus.server import Series
 
 _LONGEST_MATCHER = 3000
@@ -44,14 +44,13 @@ class Asking:
         self._server = server
         self._match = match
         self._help: str | None = None
+        self._jobs: set[str] = set()
         self.catalogue = Catalogue()
 
     def discover(self, at: float) -> None:
         """Learn which addresses there are at a moment, which labels are theirs, and how often they are scraped."""
-        self._see(self._at(at), OURS)
-        self._see(self._range(at - _INTERVALS_SECONDS, at), (UPS,))
-        self._see(self._at(at), OURS)  # again: `up` may have told of labels that are the targets' own
-        self._see(self._range(at - _INTERVALS_SECONDS, at), (UPS, LOOKUPS)).pages()
+        self._see(self._at(at), PLAIN)
+        self._see(self._range(at - _INTERVALS_SECONDS, at), (LOOKUPS,)).pages()
 
     def raw(self, start: float, end: float, instances: Iterable[str] = ()) -> dict[Address, Pages]:
         """Every page of (start, end], epoch seconds.
@@ -59,19 +58,28 @@ class Asking:
         Args:
             instances: only of these values of the label `instance`; all by default.
         """
-        return self._see(self._range(start, end), (UPS, *OURS, STARTS), _one_of("instance", instances)).pages()
+        return self._all(self._range(start, end), _one_of("instance", instances)).pages()
 
     def grid(self, start: int, end: int, step_seconds: int) -> dict[Address, Pages]:
         """The pages as they were at start, start + step, … end, in epoch seconds."""
-        return self._see(lambda text: self._server.over(text, start, end, step_seconds), (UPS, *OURS, STARTS)).pages()
+        ask = lambda text: self._server.over(text, start, end, step_seconds)  # noqa: E731
+        return self._all(ask).pages(are_scrapes=False)
 
     def resets(self, start: int, end: int, step_seconds: int) -> dict[Address, list[float]]:
-        """Moments of the grid in whose step an engine's lookups fell, by address."""
+        """Moments of the grid in whose step an engine's lookups fell, or ended for good, by address.
+
+        One name at a time: `resets` leaves names away, and Prometheus refuses two series that are then alike.
+        """
         found: dict[Address, list[float]] = {}
-        query = f"resets({{}}[{step_seconds}s]) > 0"
-        for entry in self._asked(LOOKUPS, lambda text: self._server.over(query.format(text), start, end, step_seconds)):
-            address = self.catalogue.place(entry["metric"]).address
-            if address is not None:
+        known = {name for address in self.catalogue.addresses for name in address.names}
+
+        def ask(text: str) -> Found:
+            fell = f"resets({text}[{step_seconds}s])"
+            return self._server.over(f"{fell} > 0 or {fell} unless {text}", start, end, step_seconds)
+
+        for name in LOOKUPS.names:
+            for entry in self._asked(Selector((name,)), ask) if name in known else ():
+                address = self.catalogue.address(entry["metric"])
                 found.setdefault(address, []).extend(float(at) for at, _ in entry["values"])
         return found
 
@@ -89,20 +97,27 @@ class Asking:
     def _at(self, at: float) -> Ask:
         return lambda text: self._server.instant(text, at)
 
+    def _all(self, ask: Ask, only: str = "") -> Sightings:
+        sightings = self._see(ask, PLAIN, only)
+        for selector in (*HISTOGRAMS, STARTS):
+            sightings.take(self._asked(selector, ask, only))
+        return sightings
+
     def _see(self, ask: Ask, selectors: Iterable[Selector], only: str = "") -> Sightings:
+        """What selectors find, and `up` of those jobs, whose labels are to be known before a series is placed."""
+        answers = [entry for selector in selectors for entry in self._asked(selector, ask, only)]
+        self._jobs.update(entry["metric"].get("job", "") for entry in answers)
+        ups = self._asked(UPS, ask, only)
+        self.catalogue.learn_labels(entry["metric"] for entry in ups)
         sightings = Sightings(self.catalogue)
-        for selector in selectors:
-            answers = self._asked(selector, ask, only)
-            if selector is UPS:  # comes first: labels that are new make the catalogue begin anew
-                self.catalogue.learn_labels(entry["metric"] for entry in answers)
-            sightings.take(answers)
+        sightings.take(ups)
+        sightings.take(answers)
         return sightings
 
     def _asked(self, selector: Selector, ask: Ask, only: str = "") -> Found:
-        jobs = self.catalogue.jobs
-        if selector.by_job and not jobs:
+        if selector.by_job and not self._jobs:
             return []
-        matchers = [self._match, only, _one_of("job", jobs) if selector.by_job else ""]
+        matchers = [self._match, only, _one_of("job", self._jobs) if selector.by_job else ""]
         try:
             return ask(selector.text(",".join(matcher for matcher in matchers if matcher)))
         except QueryTooLargeError:
@@ -113,6 +128,7 @@ class Asking:
 
 
 def _one_of(label: str, values: Iterable[str]) -> str:
-    """A matcher; empty for no values, or for more than a query can hold."""
-    text = "|".join(re.escape(value).replace("\\", "\\\\").replace('"', '\\"') for value in sorted(values))
-    return f'{label}=~"{text}"' if 0 < len(text) <= _LONGEST_MATCHER else ""
+    """A matcher, in which an empty value is a missing label; empty for no values, or for more than a query can hold."""
+    wanted = sorted(values)
+    text = "|".join(re.escape(value).replace("\\", "\\\\").replace('"', '\\"') for value in wanted)
+    return f'{label}=~"{text}"' if wanted and len(text) <= _LONGEST_MATCHER else ""

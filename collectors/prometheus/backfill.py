@@ -10,6 +10,7 @@ from collectors.prometheus.asking import Asking
 from collectors.prometheus.fleet import arrange
 from collectors.prometheus.history import Chunk, chunks
 from collectors.prometheus.labels import Rule
+from collectors.prometheus.pages import fullest_first
 from collectors.prometheus.watch import Watch
 from db import Store
 from tierdeck.account import WarmingLimits
@@ -77,7 +78,7 @@ def fill(past: Past, new_asking: Callable[[], Asking], rules: Sequence[Rule], st
         start = end - step * -(-round(end - progress.done_at) // step)  # whole steps, so that the end is met
         watch = Watch(float(start), 0.0, asking.help_text, past_step_seconds=step)
         for chunk in chunks(asking, start, end, step):
-            fleet = arrange(asking.catalogue.addresses, rules, past.cluster)
+            fleet = arrange(fullest_first(asking.catalogue.addresses, chunk.seen), rules, past.cluster)
             progress = _write(chunk, watch.feed(chunk.seen, fleet, chunk.moments), progress, store, past.warming)
             yield progress
 

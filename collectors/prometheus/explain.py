@@ -9,12 +9,11 @@ from typing import Any
 from collectors.explain import explain
 from collectors.prometheus.absent import nothing_found
 from collectors.prometheus.addresses import Address
-from collectors.prometheus.asking import Asking
+from collectors.prometheus.asking import Answering, Asking
 from collectors.prometheus.fleet import Observed, arrange
 from collectors.prometheus.history import chunks
 from collectors.prometheus.labels import Rule
-from collectors.prometheus.pages import Page, Pages
-from collectors.prometheus.server import Server
+from collectors.prometheus.pages import Page, Pages, fullest_first
 from collectors.snapshot import Snapshot
 from tierdeck.account import WarmingLimits
 from tierdeck.errors import UsageError
@@ -42,7 +41,7 @@ class Wanted:
 
 
 def explain_prometheus(
-    server: Server, asking: Asking, rules: Sequence[Rule], wanted: Wanted, limits: WarmingLimits
+    server: Answering, asking: Asking, rules: Sequence[Rule], wanted: Wanted, limits: WarmingLimits
 ) -> dict[str, Any]:
     """The document of docs/cli.md, "explain", with `source`: how labels were understood.
 
@@ -60,7 +59,7 @@ def explain_prometheus(
             instants = {page.at for page in into.pages}
             into.pages += [page for page in pages.pages if page.at not in instants]
             into.falls += pages.falls
-    fleet = arrange(seen, rules, wanted.cluster)
+    fleet = arrange(fullest_first(seen, seen), rules, wanted.cluster)
     if not fleet.endpoints:
         raise nothing_found(server, wanted.end)
     chosen = [one for one in fleet.endpoints if wanted.endpoint in ("", one.name)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from collectors.prometheus.absent import nothing_found
 from collectors.prometheus.addresses import Address
-from collectors.prometheus.asking import Asking
+from collectors.prometheus.asking import Answering, Asking
 from collectors.prometheus.fleet import Observed, arrange
 from collectors.prometheus.history import Chunk, chunks
 from collectors.prometheus.labels import Rule
-from collectors.prometheus.pages import Pages
 from collectors.prometheus.server import Server
 from collectors.prometheus.watch import Memories, Watch
 from db import Store
@@ -36,27 +35,41 @@ class Feed:
     """Rounds of one Prometheus-compatible server; synchronous, so that it runs in a thread."""
 
     def __init__(
-        self, settings: Settings, rules: Callable[[], Sequence[Rule]], store: Store, put: Callable[[Round], None]
+        self,
+        settings: Settings,
+        rules: Callable[[], Sequence[Rule]],
+        store: Store,
+        put: Callable[[Round], None],
+        server: Answering | None = None,
     ) -> None:
+        """
+        Args:
+            server: the one that the settings name, by default.
+        """
         self._settings = settings
         self._rules = rules
         self._store = store
         self._put = put
-        self._server = Server.of(settings)
+        self._server = server if server is not None else Server.of(settings)
         self._asking = Asking(self._server, settings.prometheus_match)
         self._watch: Watch | None = None
         self._at = 0.0
-        self._last: dict[Address, float] = {}
         self._clusters: set[str] = set()
         self._told: tuple[str, ...] = ()
         self._fleet = Observed()
         self._signature: object = None
         self._goes_on = False
+        self._since = 0
 
     @property
     def goes_on(self) -> bool:
         """The store had rounds of this fleet already when it began."""
         return self._goes_on
+
+    @property
+    def since(self) -> int:
+        """Epoch second of the first contact: the rounds of this feed begin there."""
+        return self._since
 
     def step(self, now: float) -> int:
         """One round, and what was missed since the last one; returns how many rounds were handed on.
@@ -79,22 +92,20 @@ class Feed:
         if not addresses:
             raise nothing_found(self._server, now)
         seen = self._asking.raw(now - self._lookback(addresses), now)
-        self._note_seen(seen)
         fleet = self._observe(now)
         memories = self._memories(fleet)
         oldest = now - self._settings.prometheus_backfill_seconds
-        known = [at for memory in memories.values() if isinstance(at := memory.get("at"), float)]
+        known = [float(at) for memory in memories.values() if isinstance(at := memory.get("at"), int | float)]
         goes_on = self._goes_on = bool(known) and oldest < max(known) < now
-        self._watch = Watch(
-            min(known) if goes_on else now, self._settings.prometheus_late_seconds, self._asking.help_text,
-            memories if goes_on else None,
-        )  # fmt: skip
-        self._at = max(known) if goes_on else now
+        late = self._settings.prometheus_late_seconds
+        self._since = int(min(known) if goes_on else now - late)  # of what was scraped before, nothing is on its way
+        self._watch = Watch(self._since, late, self._asking.help_text, memories if goes_on else None)
+        self._at = max(known) if goes_on else self._since
         log.info("prometheus_found", server=self._settings.prometheus_address, endpoints=len(fleet.endpoints),
                  replicas=len(fleet.replicas), goes_on=goes_on)  # fmt: skip
         if goes_on:
             return self.step(now)
-        return self._take(Chunk((now,), seen))
+        return self._take(Chunk((float(self._since), now), seen))
 
     def _memories(self, fleet: Observed) -> Memories:
         clusters = {replica.key.cluster for replica in fleet.replicas}
@@ -109,7 +120,7 @@ class Feed:
     def _lookback(self, addresses: Sequence[Address]) -> float:
         known = [address.interval_seconds for address in addresses if address.interval_seconds is not None]
         longest = max(known, default=_UNKNOWN_INTERVAL_SECONDS)
-        return min(_RAW_SECONDS, 1.5 * longest + self._settings.prometheus_late_seconds)
+        return min(_RAW_SECONDS, 1.5 * longest + 2 * self._settings.prometheus_late_seconds)
 
     def _catch_up(self, now: float) -> int:
         """What nobody asked for in time, up to a moment ago."""
@@ -121,7 +132,6 @@ class Feed:
         return handed_on
 
     def _take(self, chunk: Chunk) -> int:
-        self._note_seen(chunk.seen)
         at = chunk.moments[-1]
         fleet = self._observe(at)
         assert self._watch is not None, "the first contact made it"
@@ -131,28 +141,27 @@ class Feed:
         self._at = max(self._at, at)
         return len(rounds)
 
-    def _note_seen(self, seen: Mapping[Address, Pages]) -> None:
-        for address, pages in seen.items():
-            if pages.pages:
-                self._last[address] = max(self._last.get(address, 0.0), pages.pages[-1].at)
-
     def _observe(self, now: float) -> Observed:
         """The fleet without what was taken away; an endpoint that is silent as a whole stays for a while."""
-        newest = max(self._last.values(), default=now)
-        recent = [address for address, last in self._last.items() if newest - last <= _KEPT_SECONDS]
-        fresh = {address for address in recent if newest - self._last[address] <= self._stays(address)}
+        addresses = [address for address in self._asking.catalogue.addresses if address.kind is not None]
+        newest = max((address.seen_at for address in addresses), default=now)
+        self._asking.catalogue.forget(newest - _KEPT_SECONDS)
+        recent = [address for address in addresses if newest - address.seen_at <= _KEPT_SECONDS]
+        fresh = [address for address in recent if newest - address.seen_at <= self._stays(address)]
+        silent = sorted({*recent} - {*fresh}, key=lambda address: address.seen_at)
         rules = self._rules()
         signature = (
             rules,
-            {(address, len(address.names), address.interval_seconds, address in fresh) for address in recent},
+            frozenset(silent),
+            {(address, len(address.names), address.interval_seconds) for address in recent},
         )
         if signature == self._signature:
             return self._fleet
         self._signature = signature
-        where = arrange(recent, rules, self._settings.cluster).where
-        present = {where[address].key.owner for address in fresh if address in where}
-        kept = [a for a in recent if a in fresh or (a in where and where[a].key.owner not in present)]
-        self._fleet = arrange(kept, rules, self._settings.cluster)
+        present = {target.key.owner for target in arrange(fresh, rules, self._settings.cluster).where.values()}
+        where = arrange([*fresh, *silent], rules, self._settings.cluster).where
+        kept = [address for address in silent if address in where and where[address].key.owner not in present]
+        self._fleet = arrange([*fresh, *kept], rules, self._settings.cluster)
         self._declare(self._fleet)
         return self._fleet
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from collectors.prometheus.addresses import Address
 from collectors.prometheus.coverage import coverage_notes
-from collectors.prometheus.labels import CLUSTER, NAMESPACE, POD, Rule, first_of, owner_of, relabel, role_of
+from collectors.prometheus.labels import CLUSTER, COPY, NAMESPACE, POD, Rule, first_of, owner_of, relabel, role_of
 from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, SourceKind, Target
 from tierdeck.notes import Note
 
@@ -62,6 +62,7 @@ def arrange(addresses: Iterable[Address], rules: Sequence[Rule], cluster: str) -
     """Place every address that is of ours.
 
     Args:
+        addresses: of several that are one process, the first is taken.
         cluster: of addresses without a label that names one.
     """
     found = _once(one for address in addresses if (one := _read(address, rules, cluster)) is not None)
@@ -109,13 +110,14 @@ def _read(address: Address, rules: Sequence[Rule], cluster: str) -> _Found | Non
 
 
 def _once(found: Iterable[_Found]) -> list[_Found]:
-    """One process that is scraped twice (by a pair of Prometheus, or by two jobs) is one address."""
+    """One process that is scraped twice (by a pair of Prometheus, or by two jobs) is one address; in a fixed order."""
     kept: dict[object, _Found] = {}
-    for one in sorted(found, key=lambda one: sorted(one.address.labels.items())):
-        instance = one.address.labels.get("instance")
-        where = (one.cluster, one.namespace, one.pod, instance, one.kind)
-        kept.setdefault(where if instance else one.address, one)
-    return list(kept.values())
+    for one in found:
+        labels = one.address.labels
+        where = (one.cluster, one.namespace, one.pod, labels.get("instance"), one.kind)
+        rest = frozenset(item for item in labels.items() if item[0] not in COPY)
+        kept.setdefault(where if labels.get("instance") else (rest, one.kind), one)
+    return sorted(kept.values(), key=lambda one: sorted(one.address.labels.items()))
 
 
 def _name_replicas(engines: Sequence[_Found]) -> None:

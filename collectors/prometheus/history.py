@@ -17,6 +17,8 @@ from collectors.prometheus.selectors import STARTED
 
 _SAMPLES = 400_000
 """Of one chunk: what an answer may hold so that this process stays small."""
+_POINTS = 10_000
+"""Of one series in one answer: Prometheus gives 11,000 at most."""
 _AT_ONCE = 50
 """Addresses whose every scrape is asked for in one go."""
 
@@ -37,7 +39,7 @@ def chunks(asking: Asking, start: int, end: int, step_seconds: int) -> Iterator[
     """
     at, is_first = start, True
     while at < end:
-        points = max(1, _SAMPLES // max(1, asking.catalogue.size))
+        points = min(_POINTS, max(1, _SAMPLES // max(1, asking.catalogue.size)))
         until = min(end, at + points * step_seconds)
         grid = asking.grid(at, until, step_seconds)
         _add_scrapes(asking, grid, at, until, step_seconds)

@@ -15,8 +15,8 @@ from tierdeck.fleet import Role
 NAMESPACE = ("namespace", "kubernetes_namespace", "k8s_namespace_name", "exported_namespace")
 POD = ("pod", "kubernetes_pod_name", "pod_name", "k8s_pod_name", "exported_pod")
 CLUSTER = ("cluster", "cluster_name", "k8s_cluster_name")
-_COPY = ("prometheus", "prometheus_replica", "__replica__", "receive_replica")
-_CORE = (*CLUSTER, *NAMESPACE, *POD, "instance", "job", *_COPY)
+COPY = ("prometheus", "prometheus_replica", "__replica__", "receive_replica")
+_CORE = (*CLUSTER, *NAMESPACE, *POD, "instance", "job", *COPY)
 _BESIDE = ("container", "endpoint", "service", "node", "nodename", "host", "region", "environment", "env", "app",
            "helm_chart", "tenant_id", "metrics_path", "scrape_job", "service_name", "service_instance_id")  # fmt: skip
 OF_TARGET = frozenset((*_CORE, *_BESIDE))
@@ -25,8 +25,11 @@ OF_TARGET = frozenset((*_CORE, *_BESIDE))
 TARGETS = ("cluster", "endpoint", "replica", "role")
 """What a rule may set."""
 
-_DEPLOYMENT = re.compile(r"(.+)-[a-f0-9]{6,10}-[a-z0-9]{5}|(.+)-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[a-z0-9]{5}")
-_STATEFUL = re.compile(r"(.+)-\d+")
+_SAFE = "[bcdfghjklmnpqrstvwxz2456789]"
+"""Kubernetes writes its hashes and random parts without vowels and what looks like one, so that no words come about."""
+_DEPLOYMENT = re.compile(rf"(.+)-{_SAFE}{{6,10}}-{_SAFE}{{5}}")
+_NUMBERED = re.compile(r"(.+)-\d+")
+_RANDOM = re.compile(rf"(.+)-{_SAFE}{{5}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +92,15 @@ def first_of(labels: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def owner_of(pod: str) -> str:
-    """The Deployment or StatefulSet by a pod's name: `chat-7d9f8b6c5-x2x4x` is of `chat`, `chat-0` too.
+    """What a pod belongs to, by its name: `chat-7d9f8b6c5-x2x4x`, `chat-0` and `chat-x2x4x` are of `chat`.
 
-    Kubernetes puts a hash of the template and five random characters behind a Deployment's name, and a
-    number behind a StatefulSet's.
+    Behind the name of a Deployment Kubernetes puts a hash of the template and five random characters, behind a
+    StatefulSet's a number, and behind a DaemonSet's five random characters.
+
+    Source: k8s.io/apimachinery, `pkg/util/rand` (`SafeEncodeString`, `String`).
     """
-    of_deployment = _DEPLOYMENT.fullmatch(pod)
-    if of_deployment is not None:
-        return of_deployment[1] or of_deployment[2]
-    of_set = _STATEFUL.fullmatch(pod)
-    return of_set[1] if of_set is not None else pod
+    found = next((found for form in (_DEPLOYMENT, _NUMBERED, _RANDOM) if (found := form.fullmatch(pod))), None)
+    return found[1] if found is not None else pod
 
 
 def role_of(text: str) -> Role:

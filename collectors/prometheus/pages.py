@@ -47,7 +47,7 @@ class Pages:
     """Pages of one address, ascending.
 
     Attributes:
-        falls: instants of the last page before a counter fell or the process changed.
+        falls: instants of the last page before a counter fell, the process changed or a scrape failed.
     """
 
     pages: list[Page] = field(default_factory=list)
@@ -79,8 +79,6 @@ class Sightings:
         """File every sample under its address and instant."""
         for answer in answers:
             place = self._catalogue.place(answer["metric"])
-            if place.address is None:
-                continue
             seen = self._seen.get(place.address)
             if seen is None:
                 seen = self._seen[place.address] = _Seen()
@@ -97,19 +95,38 @@ class Sightings:
             if place.grows and (len(values) > 2 or values[0][1] != values[-1][1]):
                 seen.falls.update(_falls(values, is_start=place.name == STARTED))
 
-    def pages(self) -> dict[Address, Pages]:
-        """Pages of every address that is of ours; intervals are learned on the way."""
+    def pages(self, *, are_scrapes: bool = True) -> dict[Address, Pages]:
+        """Pages of every address that is of ours; intervals are learned on the way.
+
+        Args:
+            are_scrapes: False where instants are a grid's.
+        """
         found = {}
         for address, seen in self._seen.items():
+            address.seen_at = max(address.seen_at, *seen.samples, *seen.ups)
             if address.kind is None:
                 continue
             pages = _merged(seen.samples)
             known = {page.at for page in pages}
             failed = [Page(at, {}, is_up=False) for at, value in seen.ups.items() if value == "0" and at not in known]
-            found[address] = Pages(sorted((*pages, *failed), key=lambda page: page.at), sorted(seen.falls))
-            if address.interval_seconds is None:
-                address.interval_seconds = _interval(sorted(known | seen.ups.keys()))
+            found[address] = _in_order((*pages, *failed), seen.falls)
+            if are_scrapes and address.interval_seconds is None:
+                address.interval_seconds = _interval(sorted(seen.ups if len(seen.ups) > 1 else known))
         return found
+
+
+def _in_order(pages: Iterable[Page], falls: Iterable[float]) -> Pages:
+    """With the last page before each restart, and before each failed scrape: it may be the process's last."""
+    found = Pages(sorted(pages, key=lambda page: page.at))
+    ends = {page.at for fall in falls if (page := found.last(fall)) is not None}
+    ends |= {page.at for page, later in pairwise(found.pages) if page.is_up and not later.is_up}
+    found.falls = sorted(ends)
+    return found
+
+
+def fullest_first(addresses: Iterable[Address], seen: Mapping[Address, Pages]) -> list[Address]:
+    """Addresses with more pages first: of two that are one, the first is taken."""
+    return sorted(addresses, key=lambda address: -len(seen[address].pages) if address in seen else 0)
 
 
 def _interval(instants: Sequence[float]) -> float | None:
@@ -134,7 +151,6 @@ def _merged(samples: Mapping[float, dict[str, str]]) -> list[Page]:
     for at in sorted(samples):
         if pages and at - pages[-1].at < _CLOSE_SECONDS and not lines.keys() & samples[at].keys():
             lines |= samples[at]
-            pages[-1] = Page(at, lines)
         else:
             lines = dict(samples[at])
             pages.append(Page(at, lines))

@@ -27,11 +27,12 @@ class RelabelEntry(BaseModel):
         if (self.action == "replace") != bool(self.target_label):
             raise ValueError("target_label belongs to the action replace, and to no other")
         try:
-            groups = re.compile(self.regex).groups
+            pattern = re.compile(self.regex)
         except re.error as error:
             raise ValueError(f"{self.regex!r} is no regular expression: {error}") from None
-        wanted = [int(number) for number in re.findall(r"\\g<(\d+)>", template(self.replacement))]
-        if max(wanted, default=0) > groups:
+        groups, names = pattern.groups, pattern.groupindex
+        wanted = re.findall(r"\\g<(\w+)>", template(self.replacement))
+        if any(name not in names and not (name.isdecimal() and int(name) <= groups) for name in wanted):
             raise ValueError(f"{self.replacement!r} wants a group that {self.regex!r} does not have")
         return self
 

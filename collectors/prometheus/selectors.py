@@ -63,7 +63,7 @@ def _kinds() -> dict[str, SourceKind]:
     return kinds
 
 
-def _selectors() -> tuple[Selector, ...]:
+def _selectors() -> tuple[tuple[Selector, ...], tuple[Selector, ...]]:
     engine: dict[str, None] = {}
     rest: dict[str, None] = {}
     histograms: dict[tuple[str, ...], None] = {}
@@ -73,13 +73,14 @@ def _selectors() -> tuple[Selector, ...]:
             histograms[names] = None
         else:
             (engine if kind in _ENGINE_SIDE else rest).update(dict.fromkeys(names))
-    return Selector(tuple(engine)), Selector(tuple(rest)), *(Selector(names) for names in histograms)
+    return (Selector(tuple(engine)), Selector(tuple(rest))), tuple(Selector(names) for names in histograms)
 
 
 KINDS: dict[str, SourceKind] = _kinds()
 """The kind of target that a series' name speaks for; Curvine's plain names are shared by its kinds."""
 
-OURS = _selectors()
+PLAIN, HISTOGRAMS = _selectors()
+OURS = (*PLAIN, *HISTOGRAMS)
 UPS = Selector((UP,), by_job=True)
 STARTS = Selector((STARTED,), by_job=True)
 

@@ -49,9 +49,8 @@ class PrometheusSource:
         feed = Feed(self._settings, self._rules, self._store, self._put)
         try:
             while True:
-                now = int(time.time())
-                if await self._tried(partial(feed.step, float(now))) and past is None:
-                    past = asyncio.create_task(self._past(feed, now))
+                if await self._tried(partial(feed.step, float(int(time.time())))) and past is None:
+                    past = asyncio.create_task(self._past(feed))
                 interval = self._settings.scrape_interval_seconds
                 await asyncio.sleep(interval - time.time() % interval)
         finally:
@@ -59,14 +58,14 @@ class PrometheusSource:
             if past is not None:
                 past.cancel()
 
-    async def _past(self, feed: Feed, now: int) -> None:
+    async def _past(self, feed: Feed) -> None:
         known = first_contact(self._store, self._settings.prometheus_address, self._settings.cluster)
         if known is None and feed.goes_on:
             return
         past = Past(
             self._settings.prometheus_address,
             self._settings.prometheus_backfill_seconds,
-            now if known is None else known,
+            feed.since if known is None else known,
             self._settings.cluster,
             self._settings.warming,
         )

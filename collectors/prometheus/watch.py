@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from collectors.accountant import Answered, ReplicaAccountant
@@ -20,22 +20,32 @@ _LATEST = 1.5
 """A page that is older than so many intervals is not the present one any more."""
 _SHORTEST_SECONDS = 0.001
 _UNKNOWN_INTERVAL_SECONDS = 60.0
+_KEPT_SECONDS = 3600.0
+"""What is known of a replica is kept so long after it has left the fleet."""
 _NO_SAMPLE = "Prometheus has no present sample of it"
 
 Memories = Mapping[ReplicaKey, Mapping[str, object]]
+Own = Mapping[str, tuple[Target, Address]]
+"""A replica's targets by name."""
 
 
 @dataclass(slots=True)
 class _Watched:
-    """One replica: its accountant, and the last page of each of its targets."""
+    """One replica: its accountant, and the last page of each of its targets.
 
+    Attributes:
+        at: of its last round; before the first one, the last moment at which it was not there.
+    """
+
+    replica: Replica
     accountant: ReplicaAccountant
     at: float
+    is_met: bool = False
     pages: dict[str, Page] = field(default_factory=dict)
 
 
 class Watch:
-    """Accountants of all replicas that were ever seen, in step."""
+    """Accountants of all replicas, in step."""
 
     def __init__(
         self,
@@ -56,68 +66,112 @@ class Watch:
         self._since = since
         self._late = late_seconds
         self._help_text = help_text
-        self._memories = memories or {}
+        self._memories = dict(memories or {})
         self._past_step = past_step_seconds
+        self._at = since if memories else -math.inf
         self._watched: dict[ReplicaKey, _Watched] = {}
-        self._replicas: dict[ReplicaKey, Replica] = {}
-        self._is_first = True
+        self._fed: dict[Address, tuple[ReplicaKey, str]] = {}
 
     def feed(self, seen: Mapping[Address, Pages], fleet: Observed, moments: Iterable[float]) -> list[Round]:
         """Rounds of every replica of the fleet at each moment (ascending, epoch seconds), and before each restart."""
-        owned: dict[ReplicaKey, list[tuple[Target, Address]]] = {}
+        owned: dict[ReplicaKey, dict[str, tuple[Target, Address]]] = {}
         for address, target in fleet.where.items():
-            owned.setdefault(target.key, []).append((target, address))
+            owned.setdefault(target.key, {})[target.name] = (target, address)
+        moved = self._moved(fleet)
         wanted = list(moments)
         rounds = []
         for replica in fleet.replicas:
-            addresses = owned.get(replica.key, [])
-            falls = {fall for _, address in addresses if address in seen for fall in seen[address].falls}
-            watched = self._watch(replica)
-            for at in sorted({*wanted, *(fall for fall in falls if fall < wanted[-1])}):
-                if at <= watched.at:
-                    continue
+            own = owned.get(replica.key, {})
+            watched = self._watch(replica, own, moved)
+            for look, at in self._looks(watched, own, seen, wanted):
                 answers = {
-                    target.name: self._answer(watched, target, address, seen, at) for target, address in addresses
+                    name: self._answer(watched, target, address, seen.get(address), look, at)
+                    for name, (target, address) in own.items()
                 }
-                if self._past_step is not None and all(
-                    answer.scrape.reason == _NO_SAMPLE for answer in answers.values()
-                ):
+                is_silent = all(answer.scrape.reason == _NO_SAMPLE for answer in answers.values())
+                if is_silent and not (watched.is_met and self._past_step is None):
+                    watched.at = at
                     continue
+                if not watched.is_met and watched.at > -math.inf:
+                    watched.accountant.feed(watched.at, {})  # then it was not there yet
                 one = watched.accountant.feed(at, answers)
-                watched.at = at
+                watched.at, watched.is_met = at, True
                 rounds.append(_noted(one, fleet.notes.get(replica.key, frozenset())))
-        self._is_first = False
+        self._at = wanted[-1]
+        self._fed = {address: (target.key, target.name) for address, target in fleet.where.items()}
+        self._forget()
         return rounds
 
-    def _watch(self, replica: Replica) -> _Watched:
-        """A replica that comes later was not there before: its first page counts where its process is new."""
-        known = self._watched.get(replica.key)
-        if known is not None and self._replicas[replica.key] == replica:
-            return known
-        memory = known.accountant.memory() if known is not None else self._memories.get(replica.key)
-        accountant = ReplicaAccountant(replica, memory, interval_seconds=self._past_step)
-        at = memory.get("at") if memory is not None else None
-        if isinstance(at, int | float):
-            began = float(at)
-        elif self._is_first:
-            began = -math.inf
-        else:
-            began = self._since
-            accountant.feed(began, {})
-        found = self._watched[replica.key] = _Watched(accountant, began, known.pages if known is not None else {})
-        self._replicas[replica.key] = replica
+    def _forget(self) -> None:
+        present = {key for key, _ in self._fed.values()}
+        for key in [key for key, one in self._watched.items() if self._at - one.at > _KEPT_SECONDS]:
+            if key not in present:
+                del self._watched[key]
+
+    def _moved(self, fleet: Observed) -> dict[Address, Page]:
+        """The last pages of addresses that had another place in the fleet so far: what they tell is counted."""
+        found = {}
+        for address, target in fleet.where.items():
+            key, name = self._fed.get(address, (target.key, target.name))
+            if (key, name) != (target.key, target.name) and name in self._watched[key].pages:
+                found[address] = self._watched[key].pages[name]
         return found
 
+    def _watch(self, replica: Replica, own: Own, moved: Mapping[Address, Page]) -> _Watched:
+        """A replica that comes later was not there before: its first page counts where its process is new."""
+        known = self._watched.get(replica.key)
+        counted = {name: moved[address] for name, (_, address) in own.items() if address in moved}
+        if known is not None and known.replica == replica and not counted:
+            return known
+        stored = self._memories.pop(replica.key, None)
+        memory = known.accountant.memory() if known is not None else stored
+        at = memory.get("at") if memory is not None else None
+        if counted:
+            accountant = ReplicaAccountant(replica, None, self._at, self._past_step)
+            accountant.feed(self._at, {name: self._read(own[name][0], counted[name], self._at) for name in counted})
+            found = _Watched(replica, accountant, self._at, is_met=True, pages=counted)
+        elif isinstance(at, int | float):
+            accountant = ReplicaAccountant(replica, memory, interval_seconds=self._past_step)
+            found = _Watched(
+                replica, accountant, float(at), is_met=True, pages=known.pages if known is not None else {}
+            )
+        else:
+            accountant = ReplicaAccountant(replica, None, self._since, self._past_step)
+            found = _Watched(replica, accountant, self._at)
+        self._watched[replica.key] = found
+        return found
+
+    def _looks(
+        self, watched: _Watched, own: Own, seen: Mapping[Address, Pages], wanted: list[float]
+    ) -> Iterator[tuple[float, float]]:
+        """Up to when pages are read, and the instant of that round: each moment, and the last page of each process.
+
+        A last page that became readable only after the round in which it belonged has one just after that.
+        """
+        began = watched.at if watched.at > -math.inf else wanted[0]
+        ends = set()
+        for name, (_, address) in own.items():
+            before = watched.pages.get(name)
+            read_to = began if before is None else before.at
+            ends |= {end for end in (seen[address].falls if address in seen else ()) if read_to < end < wanted[-1]}
+        for look in sorted({*wanted, *ends}):
+            if look > watched.at:
+                yield look, look
+            elif look in ends:
+                yield look, watched.at + _SHORTEST_SECONDS
+
     def _answer(
-        self, watched: _Watched, target: Target, address: Address, seen: Mapping[Address, Pages], at: float
+        self, watched: _Watched, target: Target, address: Address, pages: Pages | None, look: float, at: float
     ) -> Answered:
-        found = seen[address].last(at) if address in seen else None
-        page = self._whole(found, watched.pages.get(target.name), seen.get(address), at)
+        page = self._newest(pages, watched.pages.get(target.name), look, at)
         if page is not None:
             watched.pages[target.name] = page
         page = watched.pages.get(target.name)
         if page is None or at - page.at > self._longest_age(address):
             return Answered(Scrape(target, at, answered=False, reason=_NO_SAMPLE))
+        return self._read(target, page, at)
+
+    def _read(self, target: Target, page: Page, at: float) -> Answered:
         if not page.is_up:
             return Answered(Scrape(target, at, answered=False, reason="Prometheus could not scrape it (up is 0)"))
         body = page.body(self._help_text)
@@ -130,11 +184,15 @@ class Watch:
             return 0.99 * self._past_step
         return _LATEST * (address.interval_seconds or _UNKNOWN_INTERVAL_SECONDS) + self._late
 
-    def _whole(self, found: Page | None, before: Page | None, pages: Pages | None, at: float) -> Page | None:
-        """The page, or the one before it while not all of its series have arrived yet."""
-        if found is None or before is None or found.at <= before.at or pages is None:
+    def _newest(self, pages: Pages | None, before: Page | None, look: float, at: float) -> Page | None:
+        """The page of that moment, or the one before it while not all of its series have arrived; None for no other."""
+        found = pages.last(look) if pages is not None else None
+        if found is None or pages is None or before is None or found.at == before.at:
             return found
-        if not found.is_up or len(found.lines) >= len(before.lines) or at - found.at > self._late:
+        if found.at < before.at:
+            return None
+        may_grow = found is pages.pages[-1] and at - found.at < self._late
+        if not (may_grow and found.is_up and len(found.lines) < len(before.lines)):
             return found
         earlier = pages.last(found.at - _SHORTEST_SECONDS)
         return earlier if earlier is not None and earlier.at > before.at else None
