@@ -34,6 +34,7 @@ class _Watched:
     """One replica: its accountant, and the last page of each of its targets.
 
     Attributes:
+        read: the last pages that hold something.
         at: of its last round; before the first one, the last moment at which it was not there.
     """
 
@@ -42,6 +43,7 @@ class _Watched:
     at: float
     is_met: bool = False
     pages: dict[str, Page] = field(default_factory=dict)
+    read: dict[str, Page] = field(default_factory=dict)
 
 
 class Watch:
@@ -113,8 +115,8 @@ class Watch:
         found = {}
         for address, target in fleet.where.items():
             key, name = self._fed.get(address, (target.key, target.name))
-            if (key, name) != (target.key, target.name) and name in self._watched[key].pages:
-                found[address] = self._watched[key].pages[name]
+            if (key, name) != (target.key, target.name) and name in self._watched[key].read:
+                found[address] = self._watched[key].read[name]
         return found
 
     def _watch(self, replica: Replica, own: Own, moved: Mapping[Address, Page]) -> _Watched:
@@ -127,14 +129,14 @@ class Watch:
         memory = known.accountant.memory() if known is not None else stored
         at = memory.get("at") if memory is not None else None
         if counted:
-            accountant = ReplicaAccountant(replica, None, self._at, self._past_step)
+            accountant = ReplicaAccountant(replica, None, self._since, self._past_step)
             accountant.feed(self._at, {name: self._read(own[name][0], counted[name], self._at) for name in counted})
-            found = _Watched(replica, accountant, self._at, is_met=True, pages=counted)
+            found = _Watched(replica, accountant, self._at, is_met=True, pages=counted, read=dict(counted))
         elif isinstance(at, int | float):
             accountant = ReplicaAccountant(replica, memory, interval_seconds=self._past_step)
-            found = _Watched(
-                replica, accountant, float(at), is_met=True, pages=known.pages if known is not None else {}
-            )
+            found = _Watched(replica, accountant, float(at), is_met=True)
+            if known is not None:
+                found.pages, found.read = known.pages, known.read
         else:
             accountant = ReplicaAccountant(replica, None, self._since, self._past_step)
             found = _Watched(replica, accountant, self._at)
@@ -166,6 +168,8 @@ class Watch:
         page = self._newest(pages, watched.pages.get(target.name), look, at)
         if page is not None:
             watched.pages[target.name] = page
+            if page.is_up:
+                watched.read[target.name] = page
         page = watched.pages.get(target.name)
         if page is None or at - page.at > self._longest_age(address):
             return Answered(Scrape(target, at, answered=False, reason=_NO_SAMPLE))

@@ -138,9 +138,9 @@ def kinds(draw: st.DrawFn, steps: int) -> Kind:
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> Fleet:
+def fleets(draw: st.DrawFn, most_steps: int = 4) -> Fleet:
     """One to three replicas over two to five moments; the first may be seen a second time, as another replica."""
-    steps = draw(st.integers(1, 4))
+    steps = draw(st.integers(1, most_steps))
     moments = tuple(60 * number for number in range(steps + 1))
     bodies: Bodies = {}
     truths, found = {}, {}
