@@ -6,6 +6,7 @@ process ended: what it did after the last page of the grid is in its last scrape
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -69,19 +70,20 @@ def _add_scrapes(asking: Asking, grid: dict[Address, Pages], start: int, end: in
 
 
 def _ended(pages: Pages, moments: range) -> Iterator[float]:
-    """Moments by which a process had ended that was there a step before."""
+    """Moments by which a process had ended that was there a step before, or before one that began in that step."""
     by_moment = {page.at: page for page in pages.pages}
     falls = set(pages.falls)
     for before, at in pairwise(moments):
         earlier, later = by_moment.get(before), by_moment.get(at)
         if earlier is None or not earlier.is_up:
-            continue
-        if later is None or not later.is_up or before in falls or _start(earlier) != _start(later):
+            if later is not None and _start(later) > before:
+                yield float(at)
+        elif later is None or not later.is_up or before in falls or _start(earlier) != _start(later):
             yield float(at)
 
 
-def _start(page: Page) -> str:
-    return page.lines.get(STARTED, "")
+def _start(page: Page) -> float:
+    return float(page.lines.get(STARTED, -math.inf))
 
 
 def _insert(into: Pages, raw: Pages, at: float) -> None:

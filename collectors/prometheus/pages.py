@@ -7,6 +7,7 @@ taking instants that are close together as one scrape.
 
 from __future__ import annotations
 
+import math
 import statistics
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,6 +58,11 @@ class Pages:
         """The last one up to a moment."""
         number = bisect_right(self.pages, at, key=lambda page: page.at)
         return self.pages[number - 1] if number else None
+
+    def after(self, at: float) -> float:
+        """The instant of the first one after a moment; infinite where there is none."""
+        number = bisect_right(self.pages, at, key=lambda page: page.at)
+        return self.pages[number].at if number < len(self.pages) else math.inf
 
 
 @dataclass(slots=True)

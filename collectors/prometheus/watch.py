@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -148,19 +149,18 @@ class Watch:
     ) -> Iterator[tuple[float, float]]:
         """Up to when pages are read, and the instant of that round: each moment, and the last page of each process.
 
-        A last page that became readable only after the round in which it belonged has one just after that.
+        A last page that became readable only after the round in which it belongs has one just after that.
         """
         began = watched.at if watched.at > -math.inf else wanted[0]
-        ends = set()
+        moments = [at for at in wanted if at > watched.at]
+        spans = []
         for name, (_, address) in own.items():
-            before = watched.pages.get(name)
+            before, pages = watched.pages.get(name), seen.get(address, Pages())
             read_to = began if before is None else before.at
-            ends |= {end for end in (seen[address].falls if address in seen else ()) if read_to < end < wanted[-1]}
-        for look in sorted({*wanted, *ends}):
-            if look > watched.at:
-                yield look, look
-            elif look in ends:
-                yield look, watched.at + _SHORTEST_SECONDS
+            ends = [end for end in pages.falls if read_to < end < wanted[-1]]
+            spans += [(end, min(pages.after(end), end + self._longest_age(address))) for end in ends]
+        for look in sorted({*moments, *_hits(spans, moments)}):
+            yield look, look if look > watched.at else watched.at + _SHORTEST_SECONDS
 
     def _answer(
         self, watched: _Watched, target: Target, address: Address, pages: Pages | None, look: float, at: float
@@ -200,6 +200,20 @@ class Watch:
             return found
         earlier = pages.last(found.at - _SHORTEST_SECONDS)
         return earlier if earlier is not None and earlier.at > before.at else None
+
+
+def _hits(spans: Iterable[tuple[float, float]], moments: list[float]) -> Iterator[float]:
+    """Few instants, so that one of them or of the moments lies in each span (its end left out)."""
+    hit, until = -math.inf, -math.inf
+    for start, end in sorted(spans):
+        number = bisect_left(moments, start)
+        if number < len(moments) and moments[number] < end:
+            continue
+        if start >= until and hit > -math.inf:
+            yield hit
+        hit, until = start, end if start >= until else min(until, end)
+    if hit > -math.inf:
+        yield hit
 
 
 def _noted(one: Round, notes: frozenset[Note]) -> Round:
