@@ -49,7 +49,7 @@ class Asking:
 
     def discover(self, at: float) -> None:
         """Learn which addresses there are at a moment, which labels are theirs, and how often they are scraped."""
-        self._see(self._at(at), PLAIN)
+        self._all(self._at(at))
         self._see(self._range(at - _INTERVALS_SECONDS, at), (LOOKUPS,)).pages()
 
     def raw(self, start: float, end: float, instances: Iterable[str] = ()) -> dict[Address, Pages]:

@@ -31,7 +31,7 @@ class RelabelEntry(BaseModel):
         except re.error as error:
             raise ValueError(f"{self.regex!r} is no regular expression: {error}") from None
         groups, names = pattern.groups, pattern.groupindex
-        wanted = re.findall(r"\\g<(\w+)>", template(self.replacement))
+        wanted = re.findall(r"\\g<(\w+)>", template(self.replacement)) if self.action == "replace" else []
         if any(name not in names and not (name.isdecimal() and int(name) <= groups) for name in wanted):
             raise ValueError(f"{self.replacement!r} wants a group that {self.regex!r} does not have")
         return self
