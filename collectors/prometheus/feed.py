@@ -71,6 +71,11 @@ class Feed:
         """Epoch second of the first contact: the rounds of this feed begin there."""
         return self._since
 
+    @property
+    def known_series(self) -> int:
+        """How many series are remembered."""
+        return self._asking.catalogue.size
+
     def step(self, now: float) -> int:
         """One round, and what was missed since the last one; returns how many rounds were handed on.
 
