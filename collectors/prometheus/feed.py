@@ -162,12 +162,12 @@ class Feed:
         )
         if signature == self._signature:
             return self._fleet
-        self._signature = signature
         present = {target.key.owner for target in arrange(fresh, rules, self._settings.cluster).where.values()}
         where = arrange([*fresh, *silent], rules, self._settings.cluster).where
         kept = [address for address in silent if address in where and where[address].key.owner not in present]
         self._fleet = arrange([*fresh, *kept], rules, self._settings.cluster)
         self._declare(self._fleet)
+        self._signature = signature
         return self._fleet
 
     def _stays(self, address: Address) -> float:

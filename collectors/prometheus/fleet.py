@@ -66,9 +66,12 @@ def arrange(addresses: Iterable[Address], rules: Sequence[Rule], cluster: str) -
         cluster: of addresses without a label that names one.
     """
     found = _once(one for address in addresses if (one := _read(address, rules, cluster)) is not None)
-    engines = [one for one in found if one.kind in _ENGINES]
-    _name_replicas(engines)
-    _name_endpoints(engines)
+    engines = [one for one in found if one.kind is SourceKind.VLLM]
+    _name(engines)
+    beside = _Near.of(engines)
+    caches = [one for one in found if one.kind is SourceKind.LMCACHE and not _join_engine(one, beside)]
+    _name(caches)
+    engines += caches
     _name_pools([one for one in found if one.kind in _POOLS])
     near = _Near.of(engines)
     strays = [one for one in found if one.kind not in (*_ENGINES, *_POOLS) and not _join(one, near)]
@@ -118,6 +121,11 @@ def _once(found: Iterable[_Found]) -> list[_Found]:
         rest = frozenset(item for item in labels.items() if item[0] not in COPY)
         kept.setdefault(where if labels.get("instance") else (rest, one.kind), one)
     return sorted(kept.values(), key=lambda one: sorted(one.address.labels.items()))
+
+
+def _name(engines: Sequence[_Found]) -> None:
+    _name_replicas(engines)
+    _name_endpoints(engines)
 
 
 def _name_replicas(engines: Sequence[_Found]) -> None:
@@ -174,12 +182,19 @@ def _spot(one: _Found) -> object:
     return (one.cluster, one.host) if one.host else one.address
 
 
+def _join_engine(one: _Found, near: _Near) -> bool:
+    """Belong to the only engine of the same pod or host; False where there is none, or several."""
+    beside = near.beside.get(_spot(one), set())
+    if len(beside) != 1:
+        return False
+    endpoint, replica, role = next(iter(beside))
+    one.endpoint, one.replica, one.role = one.endpoint or endpoint, one.replica or replica, role
+    return True
+
+
 def _join(one: _Found, near: _Near) -> bool:
     """Find the endpoint, and perhaps the replica, of something beside the engines; False where none fits."""
-    beside = near.beside.get(_spot(one), set())
-    if len(beside) == 1 and one.kind is SourceKind.LMCACHE_MP:
-        endpoint, replica, role = next(iter(beside))
-        one.endpoint, one.replica, one.role = one.endpoint or endpoint, one.replica or replica, role
+    if one.kind is SourceKind.LMCACHE_MP and _join_engine(one, near):
         return True
     for area in ((one.cluster, one.namespace), (one.cluster,)):
         one.endpoint = one.endpoint or _likely(near.endpoints.get(area, set()), one)

@@ -141,3 +141,10 @@ def test_a_cluster_label_keeps_equal_names_apart() -> None:
 def test_an_embedded_caches_own_port_is_its_engines_replica_in_the_pod() -> None:
     fleet = observed((in_pod("chat-0"), an_engine()), (in_pod("chat-0", 6999), "lmcache:num_lookup_tokens_total 5\n"))
     assert places(fleet) == {"chat/chat-0": ["lmcache", "vllm"]}
+
+
+def test_an_embedded_caches_own_port_is_its_engines_on_the_same_host_too_and_else_stands_alone() -> None:
+    page = "lmcache:num_lookup_tokens_total 5\n"
+    cache, other = on_host("gpu1", 6999, job="lmcache"), on_host("gpu2", 6999, job="lmcache")
+    fleet = observed((on_host("gpu1"), an_engine()), (cache, page), (other, page))
+    assert places(fleet) == {"lmcache/gpu2": ["lmcache"], "vllm/gpu1": ["lmcache", "vllm"]}
