@@ -83,9 +83,12 @@ class ReplicaAccountant:
         memory: Mapping[str, object] | None = None,
         watched_since: float | None = None,
         interval_seconds: float | None = None,
+        absent_at: float | None = None,
     ) -> None:
         """
         Args:
+            absent_at: epoch seconds at which the replica was not there, as somebody saw who watched: what started
+                later counts from 0 at its first scrape, the first round's included.
             interval_seconds: between rounds; a longer time without any round counts as missed scrapes.
             memory: `Round.memory` of the last round that was stored.
             watched_since: epoch seconds; a process that started later counts from 0 at its first
@@ -95,7 +98,8 @@ class ReplicaAccountant:
         self._interval = interval_seconds
         kept: Any = memory or {}
         self._at: float | None = kept.get("at")
-        self._since: float | None = kept.get("since", watched_since)
+        self._since: float | None = kept.get("since", watched_since if absent_at is None else absent_at)
+        self._is_watched = self._at is not None or absent_at is not None
         self._cache_ok: bool | None = kept.get("cache_ok")
         self._open: float | None = kept.get("open")
         self._in_flight: float | None = kept.get("in_flight")
@@ -164,7 +168,7 @@ class ReplicaAccountant:
         if row.fields.get("restarts"):
             row.fields["prompt_tokens_since_restart"] = row.fields.get("prompt_tokens")
             row.fields["requests_since_restart"] = row.fields.get("requests")
-        self._at = at
+        self._at, self._is_watched = at, True
         self._last |= {name: reading for name, reading in readings.items() if reading.recognised}
         for name in self._paths.memory():
             self._last.pop(name, None)
@@ -191,7 +195,7 @@ class ReplicaAccountant:
 
     def _increase(self, name: str, reading: TargetReading) -> Increase:
         # at the first round nothing was watched before: whatever runs then is a baseline
-        watched_since = self._since if self._at is not None else None
+        watched_since = self._since if self._is_watched else None
         return self._meters[name].feed(reading, watched_since, self._told.get(name, ""))
 
     def _version(self, name: str) -> str:

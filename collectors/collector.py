@@ -44,6 +44,7 @@ class Collector:
         self._tasks: dict[Replica, asyncio.Task[None]] = {}
         self._config_seen: tuple[int, int] | None = None
         self._rules: tuple[Rule, ...] = ()
+        self._looked_at: float | None = None
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
 
@@ -107,10 +108,13 @@ class Collector:
         for replica in set(self._tasks) - wanted:
             self._tasks.pop(replica).cancel()
         new = wanted - set(self._tasks)
+        looked_at, self._looked_at = self._looked_at, time.time()
         memories = await asyncio.to_thread(self._store.memories, self._settings.cluster) if new else {}
         for replica in new:
             memory = memories.get(replica.key)
-            task = ReplicaTask(replica, fetcher, self._writer.put, self._settings.scrape_interval_seconds, memory)
+            task = ReplicaTask(
+                replica, fetcher, self._writer.put, self._settings.scrape_interval_seconds, memory, looked_at
+            )
             self._tasks[replica] = asyncio.create_task(_supervised(task))
         metrics.REPLICAS.set(len(self._tasks))
 

@@ -47,7 +47,7 @@ class Pages:
     """Pages of one address, ascending.
 
     Attributes:
-        falls: instants of the last page before a counter fell or the process changed.
+        falls: instants of the last page before a counter fell, the process changed, or scrapes failed.
     """
 
     pages: list[Page] = field(default_factory=list)
@@ -106,7 +106,9 @@ class Sightings:
             pages = _merged(seen.samples)
             known = {page.at for page in pages}
             failed = [Page(at, {}, is_up=False) for at, value in seen.ups.items() if value == "0" and at not in known]
-            found[address] = Pages(sorted((*pages, *failed), key=lambda page: page.at), sorted(seen.falls))
+            ordered = sorted((*pages, *failed), key=lambda page: page.at)
+            failing = {page.at for page, after in pairwise(ordered) if page.is_up and not after.is_up}
+            found[address] = Pages(ordered, sorted(seen.falls | failing))
             if address.interval_seconds is None:
                 address.interval_seconds = _interval(sorted(known | seen.ups.keys()))
         return found

@@ -71,9 +71,9 @@ class Watch:
         rounds = []
         for replica in fleet.replicas:
             addresses = owned.get(replica.key, [])
-            falls = {fall for _, address in addresses if address in seen for fall in seen[address].falls}
+            ends = {end for _, address in addresses for end in self._ends(address, seen, wanted[-1])}
             watched = self._watch(replica)
-            for at in sorted({*wanted, *(fall for fall in falls if fall < wanted[-1])}):
+            for at in sorted({*wanted, *(end for end in ends if end < wanted[-1])}):
                 if at <= watched.at:
                     continue
                 answers = {
@@ -95,15 +95,10 @@ class Watch:
         if known is not None and self._replicas[replica.key] == replica:
             return known
         memory = known.accountant.memory() if known is not None else self._memories.get(replica.key)
-        accountant = ReplicaAccountant(replica, memory, interval_seconds=self._past_step)
+        absent_at = self._since if memory is None and not self._is_first else None
+        accountant = ReplicaAccountant(replica, memory, interval_seconds=self._past_step, absent_at=absent_at)
         at = memory.get("at") if memory is not None else None
-        if isinstance(at, int | float):
-            began = float(at)
-        elif self._is_first:
-            began = -math.inf
-        else:
-            began = self._since
-            accountant.feed(began, {})
+        began = float(at) if isinstance(at, int | float) else -math.inf
         found = self._watched[replica.key] = _Watched(accountant, began, known.pages if known is not None else {})
         self._replicas[replica.key] = replica
         return found
@@ -123,6 +118,14 @@ class Watch:
         body = page.body(self._help_text)
         reading, reason = interpret(BY_KIND[target.kind], body)
         return Answered(Scrape(target, at, answered=True, reason=reason, body_bytes=len(body)), reading)
+
+    def _ends(self, address: Address, seen: Mapping[Address, Pages], at: float) -> list[float]:
+        """Moments of last pages: before a process ended, and of an address that has none that is present at `at`."""
+        if address not in seen:
+            return []
+        pages = seen[address].pages
+        is_gone = bool(pages) and at - pages[-1].at > self._longest_age(address)
+        return [*seen[address].falls, *([pages[-1].at] if is_gone else [])]
 
     def _longest_age(self, address: Address) -> float:
         """Seconds for which a page stands for the present; on the grid of the past it is there at each moment."""
