@@ -177,7 +177,7 @@ def _join(one: _Found, near: _Near) -> bool:
     beside = near.beside.get(_spot(one), set())
     if len(beside) == 1 and one.kind is SourceKind.LMCACHE_MP:
         endpoint, replica, role = next(iter(beside))
-        one.endpoint, one.replica, one.role = one.endpoint or endpoint, one.replica or replica, role
+        one.endpoint, one.replica, one.role = endpoint, replica, role
         return True
     for area in ((one.cluster, one.namespace), (one.cluster,)):
         one.endpoint = one.endpoint or _likely(near.endpoints.get(area, set()), one)

@@ -31,7 +31,7 @@ class RelabelEntry(BaseModel):
         except re.error as error:
             raise ValueError(f"{self.regex!r} is no regular expression: {error}") from None
         wanted = [int(number) for number in re.findall(r"\\g<(\d+)>", template(self.replacement))]
-        if max(wanted, default=0) > groups:
+        if self.action == "replace" and max(wanted, default=0) > groups:
             raise ValueError(f"{self.replacement!r} wants a group that {self.regex!r} does not have")
         return self
 
