@@ -137,7 +137,7 @@ class ReplicaAccountant:
         if self._since is None:
             self._since = at
         answered = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
-        readings = self._paths.once(answered)
+        readings = {name: self._continued(name, page) for name, page in self._paths.once(answered).items()}
         usable = {name: reading for name, reading in readings.items() if self._usable(name, reading)}
         increases = {
             # at the first round nothing was watched before: whatever runs then is a baseline
@@ -150,7 +150,9 @@ class ReplicaAccountant:
             row.add("engine_gaps", missed)
         for name in self._paths.memory():  # should it turn out to be another process, it counts from there
             if name in answered and answered[name].recognised:
-                self._meters[name].feed(answered[name], self._since if self._at is not None else None)
+                self._meters[name].feed(
+                    self._continued(name, answered[name]), self._since if self._at is not None else None
+                )
         for name in self._paths.engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
@@ -181,6 +183,9 @@ class ReplicaAccountant:
             pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
             memory=self.memory(),
         )
+
+    def _continued(self, name: str, reading: TargetReading) -> TargetReading:
+        return self._meters[name].continued(reading) if name in self._meters else reading
 
     def _usable(self, name: str, reading: TargetReading) -> bool:
         """Its counts can be taken. One that lacks a tier's counter it had before would make a wrong share.

@@ -6,15 +6,14 @@ when watching began is the baseline, and nobody's increase.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from collectors.aliases import Names
 from collectors.source import Cumulative, Key, TargetReading
 from tierdeck.histogram import Histogram
 from tierdeck.readings import Reading
-
-_SEPARATOR = "\x1f"
 
 
 @dataclass(slots=True)
@@ -60,10 +59,10 @@ class Meter:
         kept: Any = memory or {}  # as `memory` wrote it, perhaps through JSON
         self._start: float | None = kept.get("start")
         self._met = bool(kept.get("met"))
-        self._names: dict[str, str] = dict(kept.get("names", {}))
-        self._counters: dict[Key, float] = {_key(text): value for text, value in kept.get("counters", {}).items()}
+        self._names = Names(kept)
+        self._counters: dict[Key, float] = {Key.parsed(text): value for text, value in kept.get("counters", {}).items()}
         self._histograms: dict[Key, Cumulative] = {
-            _key(text): Cumulative(tuple(bounds), tuple(counts), total)
+            Key.parsed(text): Cumulative(tuple(bounds), tuple(counts), total)
             for text, (bounds, counts, total) in kept.get("histograms", {}).items()
         }
 
@@ -72,9 +71,9 @@ class Meter:
         return {
             "start": self._start,
             "met": self._met,
-            "names": dict(self._names),
-            "counters": {_text(key): value for key, value in self._counters.items()},
-            "histograms": {_text(key): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
+            **self._names.memory(),
+            "counters": {key.text(): value for key, value in self._counters.items()},
+            "histograms": {key.text(): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
         }
 
     @property
@@ -88,18 +87,22 @@ class Meter:
 
     def misses(self, reading: TargetReading) -> frozenset[Reading]:
         """Readings that this process had, of which a series is missing now; empty after a restart."""
-        if None not in (self._start, reading.start_time) and self._start != reading.start_time:
+        if self._is_another(reading):
             return frozenset()
         return frozenset({key.reading for key in self._counters if key not in reading.counters})
 
     def lacks(self, reading: TargetReading) -> frozenset[tuple[Reading, str]]:
         """(reading, engine) that this process had and the page lacks, though it tells other counts of the engine."""
-        if None not in (self._start, reading.start_time) and self._start != reading.start_time:
+        if self._is_another(reading):
             return frozenset()
         told = {(key.reading, key.engine) for key in reading.counters}
         engines = {engine for _, engine in told}
         had = {(key.reading, key.engine) for key in self._counters if key.engine in engines}
         return frozenset(had - told)
+
+    def continued(self, reading: TargetReading) -> TargetReading:
+        """The page under the names by which this process was read so far, where a newer name has no baseline yet."""
+        return reading if self._is_another(reading) else self._names.continued(reading, self._counters)
 
     def feed(self, reading: TargetReading, watched_since: float | None = None) -> Increase:
         """Account one successful scrape.
@@ -108,16 +111,18 @@ class Meter:
             watched_since: epoch seconds from when on this target is watched: a process that started
                 later is counted from 0 at its first scrape.
         """
-        increase = Increase(first=not self._met, missing=self.misses(reading))
+        restarted = self._is_another(reading)
+        if restarted:
+            self._forget()
+        self._counters = self._names.switched(reading, self._counters)
+        increase = Increase(first=not self._met, missing=self.misses(reading), restarted=restarted)
         from_zero = self._met
-        if self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time:
-            increase.restarted = True
-            self._counters, self._histograms = {}, {}
-        elif not self._met:
+        if not self._met:
             new = watched_since is not None and reading.start_time is not None and reading.start_time > watched_since
             from_zero = increase.covers_start = new
-        self._take_falls(reading, increase)
-        if self._renames(reading) and not (increase.restarted or increase.reset):
+        renamed = self._names.changed(reading)
+        self._take_falls(reading, increase, renamed)
+        if renamed and not (increase.restarted or increase.reset):
             increase.rebased, increase.covers_start, from_zero = True, False, False
             self._counters, self._histograms = {}, {}
         known = {key.reading for key in self._counters}
@@ -128,23 +133,25 @@ class Meter:
                 increase.counts[zero] = 0.0
         self._start = reading.start_time if reading.start_time is not None else self._start
         self._met = True
+        self._names.take(reading)
         return increase
 
-    def _renames(self, reading: TargetReading) -> bool:
-        """A counter is read under another name than at the scrape before, `_total` and the colon aside."""
-        counted = {key.reading for key in reading.counters}
-        names = {
-            str(name): spelled.removesuffix("_total").replace(":", "_")
-            for name, spelled in reading.spelled.items()
-            if name in counted
-        }
-        changed = any(self._names.get(name, new) != new for name, new in names.items())
-        self._names |= names
-        return changed
+    def _is_another(self, reading: TargetReading) -> bool:
+        """Another process, by its start time."""
+        return self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time
 
-    def _take_falls(self, reading: TargetReading, increase: Increase) -> None:
-        """A counter that fell takes all of its engine back to 0."""
-        fallen = {key.engine for key, value in reading.counters.items() if value < self._counters.get(key, 0.0)}
+    def _forget(self) -> None:
+        self._counters, self._histograms = {}, {}
+        self._names.forget()
+
+    def _take_falls(self, reading: TargetReading, increase: Increase, renamed: Collection[str]) -> None:
+        """A counter that fell takes all of its engine back to 0; under another name it may be lower in one process."""
+        apart = renamed if reading.start_time is not None else ()
+        fallen = {
+            key.engine
+            for key, value in reading.counters.items()
+            if value < self._counters.get(key, 0.0) and key.reading not in apart
+        }
         fallen |= {
             key.engine
             for key, seen in reading.histograms.items()
@@ -201,12 +208,3 @@ def _difference(before: Cumulative, after: Cumulative) -> Histogram:
     differ = before.bounds != after.bounds
     merged = Histogram.from_cumulative(shared, counts, total)
     return Histogram(merged.bounds, merged.counts, total, layouts_differ=differ)
-
-
-def _text(key: Key) -> str:
-    return _SEPARATOR.join((key.reading, key.engine, key.part, key.series))
-
-
-def _key(text: str) -> Key:
-    reading, engine, part, series = text.split(_SEPARATOR)
-    return Key(Reading(reading), engine, part, series)
