@@ -85,7 +85,8 @@ class TokenLedger:
         measured_prompts, measured_tokens: finished prompts by vLLM's histogram of their lengths.
         reachable_low, reachable_high: of these tokens, what whole blocks could have served.
         long_prompts: of these prompts, those surely longer than the design pays from.
-        open_at_start, open_at_end: requests running or waiting at the edges; not stored.
+        open_at_start, open_at_end: requests running or waiting at the edges; not stored: a window read from
+            the store has them from the rounds at its edges, as long as the raw ones are kept.
         engine_covers: False where vLLM's counts surely begin after the window's start, or end before its end;
             not stored.
     """

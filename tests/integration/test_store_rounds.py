@@ -36,6 +36,18 @@ def test_a_window_begins_after_its_start_and_holds_its_end(declared: Store) -> N
     assert found.replicas[0].ledger.prompt_tokens == 10.0
 
 
+def test_a_window_knows_the_requests_that_were_open_at_its_edges(declared: Store) -> None:
+    def busy(at: float, running: float | None) -> None:
+        declared.append([a_round(at, gauges=Gauges(running=running, waiting=1.0))])
+
+    for at, running in ((T0 - 15, 3.0), (T0, None), (T0 + 15, 8.0), (T0 + 30, 5.0)):
+        busy(at, running)
+    found = declared.accounts(T0, T0 + 30)[0].replicas[0].ledger
+    assert (found.open_at_start, found.open_at_end) == (4.0, 6.0)  # 3 + 1, as last told before; 5 + 1
+    found = declared.accounts(T0, T0 + 30, stale_after_seconds=10)[0].replicas[0].ledger
+    assert (found.open_at_start, found.open_at_end) == (None, 6.0)
+
+
 def test_the_same_round_twice_counts_once(declared: Store) -> None:
     rounds = [a_round(T0 + 15, ttft=histogram(1, 2, 0, 0, 0)), a_round(T0 + 30, prompt=None)]
     declared.append(rounds)
