@@ -7,7 +7,7 @@ where it stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from collectors.gauges import open_requests, reading_notes, replica_gauges, stores_in_flight
@@ -20,7 +20,7 @@ from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
 from collectors.versions import parse_version
-from tierdeck.account import Answer
+from tierdeck.account import Answer, Gauges
 from tierdeck.fleet import Replica, Role, SourceKind, source_kind
 from tierdeck.histogram import Histogram
 from tierdeck.ledger import TokenLedger
@@ -102,6 +102,7 @@ class ReplicaAccountant:
         self._cache_ok: bool | None = kept.get("cache_ok")
         self._open: float | None = kept.get("open")
         self._in_flight: float | None = kept.get("in_flight")
+        self._usage: float | None = kept.get("usage")
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
@@ -125,6 +126,7 @@ class ReplicaAccountant:
             "cache_ok": self._cache_ok,
             "open": self._open,
             "in_flight": self._in_flight,
+            "usage": self._usage,
             "exports": sorted(self._exports),
             "paths": self._paths.memory(),
             "early_gaps": dict(self._early_gaps),
@@ -178,11 +180,23 @@ class ReplicaAccountant:
             scrapes=tuple(answer.scrape for answer in answers.values()),
             model=next((readings[name].model for name in self._paths.engines if name in readings), ""),
             ttft=self._ttft(increases),
-            gauges=replica_gauges(self._last),
+            gauges=self._gauges(readings),
             salts=self._salts(increases),
             pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
             memory=self.memory(),
         )
+
+    def _gauges(self, readings: Mapping[str, TargetReading]) -> Gauges:
+        """The last values; KV usage that the last page lacks is what was last told.
+
+        It is put into the row, since a row that read vLLM and has no usage says that none could be told.
+        """
+        found = replica_gauges(self._last)
+        if any(name in readings and readings[name].recognised for name in self._paths.engines):
+            if found.kv_usage_ratio is None and not found.kv_usage_untold:
+                return replace(found, kv_usage_ratio=self._usage)
+            self._usage = found.kv_usage_ratio
+        return found
 
     def _continued(self, name: str, reading: TargetReading) -> TargetReading:
         return self._meters[name].continued(reading) if name in self._meters else reading
