@@ -24,7 +24,16 @@ from db.records import EndpointAccounts, PoolNow
 from db.replica_series import read_replica_series
 from db.rollup import Rollup
 from db.salt_reads import read_salt_counts
-from db.status import BEAT, read_audit, read_last_at, read_processes, read_sizes, read_target_status
+from db.status import (
+    BEAT,
+    SIGN_OFF,
+    read_audit,
+    read_last_at,
+    read_processes,
+    read_sizes,
+    read_target_status,
+    sign_off_name,
+)
 from db.upgrade import check_version, upgrade
 from tierdeck.account import WarmingLimits
 from tierdeck.backfill import Backfill
@@ -117,8 +126,15 @@ class Store:
         with self._database.write() as connection:
             BEAT.run(connection, [(name, instance, version, started_at, at)])
 
+    def sign_off(self, name: str, instance: str, at: float) -> None:
+        """A process says that it ends as it was told to."""
+        with self._database.write() as connection:
+            SIGN_OFF.run(connection, [(sign_off_name(name, instance), at)])
+
     def processes(self) -> pd.DataFrame:
-        """Columns name, instance, version, started_at, beat_at; the newest beat first."""
+        """Columns name, instance, version, started_at, beat_at, stopped_at (NaT: it has not signed off since its
+        last beat); the newest beat first.
+        """
         with self._database.read() as connection:
             return read_processes(connection)
 

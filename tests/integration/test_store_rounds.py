@@ -10,6 +10,7 @@ from tierdeck.account import Answer, Gauges
 from tierdeck.fleet import FLEET, Target
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
+from tierdeck.resolution import Resolution
 from tierdeck.rounds import Scrape
 
 
@@ -229,6 +230,24 @@ def test_target_status_tells_the_last_scrape_of_every_declared_target(declared: 
     declared.append([a_round(T0 + 60)])
     assert declared.target_status()["consecutive_failures"].tolist()[0] == 0
     assert declared.target_status("west").empty
+
+
+def test_a_process_that_signs_off_has_stopped_until_it_beats_again(store: Store) -> None:
+    def stopped() -> list[bool]:
+        return list(store.processes()["stopped_at"].notna())
+
+    store.beat("collectors", "host 1:42", "0.1", T0, T0 + 5)
+    store.beat("collectors", "host-2:42", "0.1", T0, T0 + 4)
+    store.sign_off("collectors", "host 1:42", T0 + 7)
+    assert store.processes()["stopped_at"].iloc[0].timestamp() == T0 + 7
+    assert stopped() == [True, False]
+    store.beat("collectors", "host 1:42", "0.1", T0 + 60, T0 + 65)
+    assert stopped() == [False, False]
+    store.sign_off("collectors", "host 1:42", T0 + 70)
+    assert stopped() == [True, False]
+    store.prune(T0 + 500, dict.fromkeys(Resolution, 100))
+    store.beat("collectors", "host 1:42", "0.1", T0, T0 + 1)
+    assert stopped() == [False]
 
 
 def test_processes_tell_their_last_beat(store: Store) -> None:
