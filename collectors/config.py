@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from collectors.sources import BY_KIND
 from tierdeck.errors import UsageError
@@ -160,11 +161,32 @@ def inventory_of(document: object, cluster: str, where: str) -> Inventory:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{where}: {key or 'file'}: {message}", "docs/config.md shows a whole file.") from error
+        raise UsageError(f"{where}: {key or 'file'}: {_words(first)}", "docs/config.md shows a whole file.") from error
     endpoints = tuple(_endpoint(endpoint, cluster) for endpoint in file.endpoints)
     pools = tuple(_replica(ReplicaKey(cluster, POOL, pool.name), pool.targets) for pool in file.pools)
     return Inventory(endpoints, pools)
+
+
+_WORDS = {
+    "missing": "missing",
+    "too_short": "empty, at least one entry is needed",
+    "extra_forbidden": "there is no such key",
+    "string_type": "text is needed",
+    "int_type": "a whole number is needed",
+    "int_parsing": "a whole number is needed",
+    "int_from_float": "a whole number is needed",
+    "tuple_type": "a list is needed, each entry after a dash",
+    "dict_type": "keys with values are needed",
+    "model_type": "keys with values are needed",
+    "enum": "one of {expected} is needed",
+    "greater_than": "a number above {gt} is needed",
+    "value_error": "{error}",
+}
+
+
+def _words(found: ErrorDetails) -> str:
+    """What is wrong with a key, in words for who wrote the file."""
+    return _WORDS.get(found["type"], "this value can't be used").format(**found.get("ctx", {}))
 
 
 def _endpoint(entry: _Endpoint, cluster: str) -> Endpoint:

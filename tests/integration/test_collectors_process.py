@@ -139,5 +139,5 @@ def test_a_broken_configuration_at_the_start_is_one_line_and_exit_code_2(deck: D
     with deck.collectors() as process:
         assert process.wait(60) == 2
     line = deck.log.read_text().strip().splitlines()[-1]
-    assert "endpoints.0.replicas: Field required" in line
+    assert "endpoints.0.replicas: missing" in line
     assert "Traceback" not in deck.log.read_text()
