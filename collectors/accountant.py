@@ -103,6 +103,7 @@ class ReplicaAccountant:
         self._open: float | None = kept.get("open")
         self._in_flight: float | None = kept.get("in_flight")
         self._usage: float | None = kept.get("usage")
+        self._counted_at: dict[str, float] = dict(kept.get("counted_at", {}))
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
@@ -127,6 +128,7 @@ class ReplicaAccountant:
             "open": self._open,
             "in_flight": self._in_flight,
             "usage": self._usage,
+            "counted_at": dict(self._counted_at),
             "exports": sorted(self._exports),
             "paths": self._paths.memory(),
             "early_gaps": dict(self._early_gaps),
@@ -224,6 +226,7 @@ class ReplicaAccountant:
             self._gap(name, "engine_gaps", row)
             return
         self._end_gap(name, increase, "engine_gaps", row)
+        self._reach_back(name, increase, row)
         if increase.missing & ENGINE_COUNTS.keys():
             row.add("engine_gaps", 1)
         row.add("restarts", int(increase.restarted))
@@ -333,6 +336,12 @@ class ReplicaAccountant:
         missed = self._early_gaps.pop(name, 0)
         if missed and not increase.covers_start:
             row.add(field, missed)
+
+    def _reach_back(self, name: str, increase: Increase, row: _Row) -> None:
+        """The row covers the time since the engine was last counted: that of scrapes that failed in between, too."""
+        before, self._counted_at[name] = self._counted_at.get(name), row.fields["ended_at"]
+        if before is not None and increase.covers_start and not increase.restarted:
+            row.fields["started_at"] = min(row.fields["started_at"], before)
 
     def _answer(self, answers: Mapping[str, Answered]) -> Answer:
         engines = [answer for name, answer in answers.items() if source_kind(name) is SourceKind.VLLM]

@@ -193,10 +193,11 @@ class Store:
 
         Columns: at (UTC, start of the bucket), cluster, endpoint, prompt_tokens, l0, l1, l1_low,
         l1_high, l2, l2_low, l2_high, lower, miss, transfer, requests, hit_ratio [0, 1], running,
-        waiting, kv_usage_ratio [0, 1], replicas, readable, ttft_p50, ttft_p50_low, ttft_p50_high,
-        ttft_p95, ttft_p95_low, ttft_p95_high (seconds; where the quantile fell into +Inf: NaN, the
-        last bound, inf). NaN: unknown. The last bucket may still be growing. RAW is summed on the
-        fly, at about 0.2 ms per replica and bucket: for large fleets ask for minutes.
+        waiting, kv_usage_ratio [0, 1], covers (by how many bucket widths to divide tokens for a
+        rate; above 1 where a round told of the time before its bucket too), replicas, readable,
+        ttft_p50, ttft_p50_low, ttft_p50_high, ttft_p95, ttft_p95_low, ttft_p95_high (seconds; where
+        the quantile fell into +Inf: NaN, the last bound, inf). NaN: unknown. The last bucket may
+        still be growing. RAW is summed on the fly, at about 0.2 ms per replica and bucket: for large fleets ask for minutes.
 
         Args:
             total: sum the endpoints to one series (cluster and endpoint are ""): endpoints without
