@@ -16,17 +16,17 @@ from collectors.pool import pool_account
 from collectors.processes import Paths
 from collectors.prompts import prompt_counts
 from collectors.remote_reads import remote_tokens
+from collectors.round_parts import Answered, first_tokens, last_answer, lookups_by_salt
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
 from collectors.versions import parse_version
-from tierdeck.account import Answer, Gauges
-from tierdeck.fleet import Replica, Role, SourceKind, source_kind
-from tierdeck.histogram import Histogram
+from tierdeck.account import Gauges
+from tierdeck.fleet import Replica, Role, SourceKind
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
 from tierdeck.readings import Reading
-from tierdeck.rounds import Round, SaltCounts, Scrape
+from tierdeck.rounds import Round
 
 EXTERNAL_SINCE = (0, 11, 1)
 """From this vLLM on the external counters are always exported, and preempted requests kept out of them."""
@@ -56,14 +56,6 @@ CACHE_COUNTS = {
 }
 _TIERS = (Reading.PROMPT_TOKENS, Reading.L0_HITS, Reading.EXTERNAL_HITS)
 _CACHES = (SourceKind.LMCACHE_MP, SourceKind.LMCACHE)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One target's answer in a round; `reading` is None where it gave none."""
-
-    scrape: Scrape
-    reading: TargetReading | None = None
 
 
 @dataclass(slots=True)
@@ -178,12 +170,12 @@ class ReplicaAccountant:
             key=self._replica.key,
             at=at,
             ledger=TokenLedger(**row.fields, notes=frozenset(notes)),
-            answer=self._answer(answers),
+            answer=last_answer(answers.values()),
             scrapes=tuple(answer.scrape for answer in answers.values()),
             model=next((readings[name].model for name in self._paths.engines if name in readings), ""),
-            ttft=self._ttft(increases),
+            ttft=first_tokens(increases[name] for name in self._paths.engines if name in increases),
             gauges=self._gauges(readings),
-            salts=self._salts(increases),
+            salts=lookups_by_salt(increases.values()),
             pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
             memory=self.memory(),
         )
@@ -342,32 +334,6 @@ class ReplicaAccountant:
         before, self._counted_at[name] = self._counted_at.get(name), row.fields["ended_at"]
         if before is not None and increase.covers_start and not increase.restarted:
             row.fields["started_at"] = min(row.fields["started_at"], before)
-
-    def _answer(self, answers: Mapping[str, Answered]) -> Answer:
-        engines = [answer for name, answer in answers.items() if source_kind(name) is SourceKind.VLLM]
-        if any(answer.reading is not None and answer.reading.recognised for answer in engines):
-            return Answer.ENGINE
-        if any(answer.scrape.answered for answer in engines):
-            return Answer.NO_SERIES
-        return Answer.NO_ENGINE if any(answer.scrape.answered for answer in answers.values()) else Answer.NOTHING
-
-    def _ttft(self, increases: Mapping[str, Increase]) -> Histogram | None:
-        merged: Histogram | None = None
-        for name in self._paths.engines:
-            part = increases[name].histograms.get(Reading.TTFT) if name in increases else None
-            if part is not None:
-                merged = part if merged is None else merged + part
-        return merged
-
-    def _salts(self, increases: Mapping[str, Increase]) -> dict[str, SaltCounts]:
-        """Lookups by cache salt; empty where only the empty salt is in use."""
-        salts: dict[str, SaltCounts] = {}
-        names = (Reading.LOOKUP_TOKENS, Reading.L1_FOUND, Reading.L2_FOUND)
-        for increase in increases.values():
-            for salt in {part for reading, part in increase.parts if reading in names}:
-                counts = SaltCounts(*(increase.parts.get((reading, salt), 0.0) for reading in names))
-                salts[salt] = salts.get(salt, SaltCounts()) + counts
-        return salts
 
     @staticmethod
     def _has_embedded(reading: TargetReading | None) -> bool:

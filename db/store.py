@@ -197,7 +197,8 @@ class Store:
         rate; above 1 where a round told of the time before its bucket too), replicas, readable,
         ttft_p50, ttft_p50_low, ttft_p50_high, ttft_p95, ttft_p95_low, ttft_p95_high (seconds; where
         the quantile fell into +Inf: NaN, the last bound, inf). NaN: unknown. The last bucket may
-        still be growing. RAW is summed on the fly, at about 0.2 ms per replica and bucket: for large fleets ask for minutes.
+        still be growing. RAW is summed on the fly, at about 0.2 ms per replica and bucket: for
+        large fleets ask for minutes.
 
         Args:
             total: sum the endpoints to one series (cluster and endpoint are ""): endpoints without

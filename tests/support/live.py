@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
+from collectors.round_parts import Answered
 from collectors.snapshot import Snapshot, read_snapshot
 from collectors.sources import BY_KIND
 from db import Store

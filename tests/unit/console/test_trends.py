@@ -46,7 +46,7 @@ def test_shares_and_rates() -> None:
 def test_tokens_of_a_longer_time_than_their_bucket_are_divided_by_it() -> None:
     # one: 400 in a minute; two: 1,600 of four minutes, told in one of them: 400 a minute as well
     figures = {"prompt_tokens": [400.0, 1600.0], "l0": [100.0, 400.0], "miss": [300.0, 1200.0], "covers": [1.0, 4.0]}
-    rest = dict.fromkeys(("l1", "l2", "lower", "transfer"), [0.0, 0.0])
+    rest = {name: [0.0, 0.0] for name in ("l1", "l2", "lower", "transfer")}
     found = fleet_tokens(complete(series([0, 0], **figures, **rest), 60, 0, 60))
     assert found["covered_seconds"].tolist() == [150.0]  # 2,000 tokens at 800 a minute
     assert (rates(found)["L0"] * 60).tolist() == [200.0]
