@@ -89,7 +89,7 @@ class TokenLedger:
         open_at_start, open_at_end: requests running or waiting at the edges; not stored: a window read from
             the store has them from the rounds at its edges, as long as the raw ones are kept.
         engine_covers: False where vLLM's counts surely begin after the window's start, or end before its end;
-            not stored.
+            not stored, but told by the rounds of the window.
     """
 
     started_at: float
