@@ -1,4 +1,4 @@
-"""`python -m collectors`: collect until told to stop; `explain`, `snapshot` and `lint` do one thing and end."""
+"""`python -m collectors`: collect until told to stop; the commands do one thing and end."""
 
 from __future__ import annotations
 
@@ -150,6 +150,21 @@ def snapshot(
         job = save_bundle(folder, found, pools, settings, seconds, _tell)
         for home in asyncio.run(job):
             print(f"saved {home}: tierdeck explain {home}")
+
+    _guard(act)
+
+
+@app.command()
+def check() -> None:
+    """Say whether the configuration file can be used; nothing is started."""
+
+    from collectors.config import read_config
+
+    def act() -> None:
+        settings = load_settings()
+        if settings.config_file is None:
+            raise UsageError("no configuration file is given", "Set TIERDECK_CONFIG_FILE.")
+        read_config(settings.config_file, settings.cluster)
 
     _guard(act)
 

@@ -26,6 +26,7 @@ from tierdeck.settings import Settings
 
 log = structlog.get_logger()
 
+_NAME = "collectors"
 _INVENTORY_SECONDS = 5.0
 _ROLLUP_SECONDS = 15.0
 _PRUNE_SECONDS = 3600.0
@@ -49,7 +50,7 @@ class Collector:
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Collect until `stop` is set; then write what is left.
+        """Collect until `stop` is set; then write what is left, and sign off.
 
         Raises:
             UsageError: the configuration file can't be used at the start.
@@ -72,6 +73,8 @@ class Collector:
             await asyncio.gather(*self._tasks.values(), *chores, return_exceptions=True)
         with contextlib.suppress(TierdeckError):
             self._writer.flush()
+        with contextlib.suppress(TierdeckError):
+            self._store.sign_off(_NAME, self._instance, time.time())
 
     def take_config(self, *, at_start: bool = False) -> None:
         """Declare the file's inventory when the file changed; a broken edit leaves the last good one in force."""
@@ -149,7 +152,7 @@ class Collector:
             log.info("rows_pruned", rows=deleted)
 
     def _beat(self) -> None:
-        self._store.beat("collectors", self._instance, self._version, self._started_at, time.time())
+        self._store.beat(_NAME, self._instance, self._version, self._started_at, time.time())
 
 
 async def _supervised(task: ReplicaTask) -> None:

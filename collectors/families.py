@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from collectors.exposition import Parser, Series
-from collectors.source import Cumulative, Family, Key, Kind, TargetReading
+from collectors.source import Alias, Cumulative, Family, Key, Kind, TargetReading
 from tierdeck.readings import Reading
 
 _LARGEST = 1e18
@@ -80,6 +80,8 @@ class FamilyReader:
         self._engine_label = engine_label
         self._router_label = router_label
         self._spellings = tuple(spellings(family) for family in self.families)
+        self._renamed = {number for number, family in enumerate(self.families)
+                         if family.kind is Kind.COUNTER and len(family.names) > 1}  # fmt: skip
         self._names: dict[str, list[tuple[int, int]]] = {}
         for number, family in enumerate(self.families):
             for rank, spelling in enumerate(self._spellings[number]):
@@ -104,6 +106,7 @@ class FamilyReader:
                 reading.model = reading.model or labels.get("model_name", "")
         for number, rank in self._chosen(found).items():
             self._take(reading, number, rank, found[number, rank])
+        reading.aliases = self._aliases(found)
         return reading
 
     def _compile(self, series: Series) -> tuple[_Slot, ...] | None:
@@ -155,6 +158,19 @@ class FamilyReader:
                 del chosen[number]
         return chosen
 
+    def _aliases(self, found: _Sightings) -> tuple[Alias, ...]:
+        """Counters that have had several names, under each of these; nothing where one generation is all there is."""
+        best: dict[tuple[int, int], int] = {}
+        for number, rank in sorted(found):
+            if number in self._renamed:
+                best.setdefault((number, self._spellings[number][rank].generation), rank)
+        if len({generation for _, generation in best}) < 2:  # two names, or more
+            return ()
+        return tuple(
+            Alias(self.families[number].reading, self._spellings[number][rank].name, _counted(found[number, rank]))
+            for (number, _), rank in best.items()
+        )
+
     def _take(self, reading: TargetReading, number: int, rank: int, found: _Found) -> None:
         family, spelling = self.families[number], self._spellings[number][rank]
         if family is START:
@@ -166,8 +182,7 @@ class FamilyReader:
             reading.renamed |= {family.reading}
         match family.kind:
             case Kind.COUNTER:
-                # a counter below 0 is none
-                reading.counters.update({key: value for key, value in found.values.items() if value >= 0})
+                reading.counters.update(_counted(found))
             case Kind.GAUGE:
                 reading.gauges.update(found.values)
             case Kind.INFO:
@@ -178,6 +193,11 @@ class FamilyReader:
                         bounds = tuple(sorted(buckets))
                         counts = tuple(buckets[bound] for bound in bounds)
                         reading.histograms[key] = Cumulative(bounds[:-1], counts, found.values.get(key, 0.0))
+
+
+def _counted(found: _Found) -> dict[Key, float]:
+    """A counter below 0 is none."""
+    return {key: value for key, value in found.values.items() if value >= 0}
 
 
 def _bound(labels: Mapping[str, str]) -> float | None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from collectors import metrics
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.asker import VersionAsker
 from collectors.body import interpret, is_cut
 from collectors.fetch import Fetcher
 from collectors.rhythm import BackOff, next_round, offset_seconds
+from collectors.round_parts import Answered
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from tierdeck.fleet import Replica, Target

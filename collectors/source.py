@@ -10,6 +10,8 @@ from typing import Protocol
 from tierdeck.fleet import SourceKind
 from tierdeck.readings import Reading
 
+_SEPARATOR = "\x1f"
+
 
 class Kind(StrEnum):
     """How a family's samples are read. INFO carries its facts in its labels."""
@@ -75,6 +77,16 @@ class Key:
         """Computed once: a key is looked up many times a scrape."""
         return self._hash
 
+    def text(self) -> str:
+        """As a key of JSON."""
+        return _SEPARATOR.join((self.reading, self.engine, self.part, self.series))
+
+    @classmethod
+    def parsed(cls, text: str) -> Key:
+        """What `text` wrote."""
+        reading, engine, part, series = text.split(_SEPARATOR)
+        return cls(Reading(reading), engine, part, series)
+
 
 @dataclass(frozen=True, slots=True)
 class Cumulative:
@@ -85,6 +97,15 @@ class Cumulative:
     sum: float
 
 
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A counter under one of the names by which a page has it."""
+
+    reading: Reading
+    spelled: str
+    counters: Mapping[Key, float]
+
+
 @dataclass(slots=True)
 class TargetReading:
     """What one body says.
@@ -93,6 +114,8 @@ class TargetReading:
         start_time: of the process, epoch seconds; None where not exported.
         spelled: the upstream name behind each reading.
         renamed: readings that were found under a name older than the newest known.
+        aliases: counters under every name they have, those in `counters` too, where a page has one of them
+            under several generations of names; else empty.
         labels: label values of interest, such as `model_name`.
         flags: facts that a source derives, such as `always_exports_external`.
         recognised: the body holds series of this source.
@@ -106,6 +129,7 @@ class TargetReading:
     infos: dict[Key, Mapping[str, str]] = field(default_factory=dict)
     spelled: dict[Reading, str] = field(default_factory=dict)
     renamed: frozenset[Reading] = frozenset()
+    aliases: tuple[Alias, ...] = ()
     model: str = ""
     flags: frozenset[str] = frozenset()
     recognised: bool = False

@@ -92,17 +92,24 @@ def _targets(found: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
 
 
 def _processes(found: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
-    silent = (now - found["beat_at"]).dt.total_seconds() > BEAT_LATE_SECONDS
     return pd.DataFrame(
         {
             "process": found["name"],
-            "state": silent.map({True: "✕ silent", False: "● alive"}),
+            "state": [_state(*row, now) for row in zip(found["beat_at"], found["stopped_at"], strict=True)],
             "last heartbeat": [_ago(at, now) for at in found["beat_at"]],
-            "up for": [_age(at, now) for at in found["started_at"]],
+            "up for": [
+                _age(at, end) for at, end in zip(found["started_at"], found["stopped_at"].fillna(now), strict=True)
+            ],
             "version": found["version"],
             "instance": found["instance"],
         }
     )
+
+
+def _state(beat_at: pd.Timestamp, stopped_at: pd.Timestamp, now: pd.Timestamp) -> str:
+    if pd.notna(stopped_at):
+        return f"○ stopped at {stopped_at:%Y-%m-%d %H:%M} UTC"
+    return "✕ silent" if (now - beat_at).total_seconds() > BEAT_LATE_SECONDS else "● alive"
 
 
 def _audit(found: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from db.clauses import rolled_at, scope
+from db.dimensions import SeriesKey
+from db.edges import read_open, with_edges
 from db.inventory import Whose, read_roles
 from db.parts import read_parts
 from db.records import EndpointAccounts
@@ -36,24 +38,32 @@ def read_accounts(
     for span in spans(window.start_at, window.end_at, rolled_at(connection)):
         parts += read_parts(connection, span, whose)
     found = put_together(parts)
+    before = read_open(connection, window.start_at, window.stale_after_seconds, whose)
     declared = read_roles(connection, Whose(cluster, endpoint))
-    return [_endpoint(owner, roles, found.get(owner, {}), window) for owner, roles in declared.items()]
+    return [_endpoint(owner, roles, found.get(owner, {}), window, before) for owner, roles in declared.items()]
 
 
 def _endpoint(
-    owner: tuple[str, str], declared: Mapping[str, Role], windows: Replicas, window: Window
+    owner: tuple[str, str],
+    declared: Mapping[str, Role],
+    windows: Replicas,
+    window: Window,
+    before: Mapping[SeriesKey, float],
 ) -> EndpointAccounts:
+    def edged(account: ReplicaAccount) -> ReplicaAccount:
+        return with_edges(account, SeriesKey(*owner, account.name), before)
+
     roles = {name: role for name, role in declared.items() if name != FLEET}
     departed = sorted(windows.keys() - roles.keys() - {FLEET})
     last = [one.ledger.ended_at for one in windows.values()]
     return EndpointAccounts(
         cluster=owner[0],
         endpoint=owner[1],
-        replicas=[replace(_replica(name, windows.get(name), window), role=role) for name, role in roles.items()],
+        replicas=[replace(edged(_replica(name, windows.get(name), window)), role=role) for name, role in roles.items()],
         shared=shared_ledger(windows),
         models=tuple(sorted(_models(windows.values()))),
         last_at=max(last, default=None),
-        departed=[windows[name].account(name) for name in departed],
+        departed=[edged(windows[name].account(name)) for name in departed],
         notes=tuple(sorted(windows[FLEET].ledger.notes)) if FLEET in windows else (),
         shared_gauges=windows[FLEET].gauges if FLEET in windows else Gauges(),
     )

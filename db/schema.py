@@ -288,7 +288,7 @@ watermarks = Table(
     Column("name", Text, primary_key=True),
     Column("at", Double, nullable=False),
 )
-"""How far the roll-up has come."""
+"""Named instants: how far the roll-up has come, and when processes signed off."""
 
 backfills = Table(
     "backfills",

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
 from collectors.prometheus.addresses import Address
 from collectors.prometheus.fleet import Observed
 from collectors.prometheus.pages import Page, Pages
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from tierdeck.fleet import Replica, ReplicaKey, Target
 from tierdeck.notes import Note
