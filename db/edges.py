@@ -1,20 +1,40 @@
-"""Requests that were open at a window's edges, from the gauges of the rounds there."""
+"""What the rounds at a window's edges say of its counts: which requests were open, and whether all are counted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, select
 
 from db.clauses import by_series, limits, within
 from db.dimensions import SeriesKey
+from db.engine_reads import Uncounted
 from db.schema import LEDGERS, series
 from db.spans import Span
 from tierdeck.account import ReplicaAccount
 from tierdeck.resolution import Resolution
 
 _FURTHEST_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Of a window; `open_before`: requests open before its first round."""
+
+    open_before: Mapping[SeriesKey, float]
+    uncounted: Uncounted
+
+    def put_on(self, account: ReplicaAccount, key: SeriesKey) -> ReplicaAccount:
+        """The account with what its ledger does not tell by itself."""
+        running, waiting = account.gauges.running, account.gauges.waiting
+        ledger = replace(
+            account.ledger,
+            open_at_start=self.open_before.get(key),
+            open_at_end=None if running is None or waiting is None else running + waiting,
+            engine_covers=self.uncounted.covers(key, account.ledger.ended_at),
+        )
+        return replace(account, ledger=ledger)
 
 
 def read_open(
@@ -35,10 +55,3 @@ def read_open(
     span = Span(Resolution.RAW, at - min(back_seconds, _FURTHEST_SECONDS), at)
     rows = connection.execute(statement, limits(span))
     return {SeriesKey(row.cluster, row.endpoint, row.replica): row.running + row.waiting for row in rows}
-
-
-def with_edges(account: ReplicaAccount, key: SeriesKey, before: Mapping[SeriesKey, float]) -> ReplicaAccount:
-    """The account with what was open before its window's first round, and at its last one."""
-    running, waiting = account.gauges.running, account.gauges.waiting
-    at_end = None if running is None or waiting is None else running + waiting
-    return replace(account, ledger=replace(account.ledger, open_at_start=before.get(key), open_at_end=at_end))

@@ -16,7 +16,6 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_,
 from db.clauses import BY_BUCKET, bucket, by_series, limits, within
 from db.codec import load_notes
 from db.dimensions import SeriesKey, read_layouts, read_models
-from db.engine_reads import EngineReads
 from db.histograms import Group, empty_histogram, read_histograms, read_layouts_in_use
 from db.last_rows import LAST, deciding_rows, read_rows
 from db.ledger_rows import SINCE
@@ -40,7 +39,6 @@ class Part:
     rounds: int
     ledger: TokenLedger
     answer: Answer
-    reads: EngineReads
     gauges: Gauges
     ttft: Histogram | None
     models: frozenset[str]
@@ -98,8 +96,6 @@ class _Context:
             **self._since_restart(row),
         )
         at = bucket_start(self._span, self._width, row.bucket) if self._width else self._span.start_at
-        answer = Answer(self._rows[row.series_id, row.last_at].answer)
-        counted = (row.counted_at, row.counted_last_at)
         return Part(
             series_id=row.series_id,
             key=SeriesKey(row.cluster, row.endpoint, row.replica),
@@ -107,8 +103,7 @@ class _Context:
             last_at=row.last_at,
             rounds=row.rounds,
             ledger=ledger,
-            answer=answer,
-            reads=EngineReads(row.started_at, row.first_at, row.last_at, row.read_at, *counted, answer),
+            answer=Answer(self._rows[row.series_id, row.last_at].answer),
             gauges=Gauges(*(lasts[name] for name in GAUGE_FIELDS)),
             ttft=self._histogram(row),
             models=frozenset(self._models[one] for one in (row.least_model, row.greatest_model) if one is not None),
@@ -163,11 +158,7 @@ def _statement(resolution: Resolution, *, is_bucketed: bool) -> Select[Any]:
             rounds.label("rounds"),
             func.min(table.c.started_at).label("started_at"),
             func.max(table.c.ended_at).label("ended_at"),
-            func.min(at).label("first_at"),
             func.max(at).label("last_at"),
-            func.min(at).filter(_reads(table)).label("read_at"),
-            func.min(at).filter(table.c.engine_scrapes > 0).label("counted_at"),
-            func.max(at).filter(table.c.engine_scrapes > 0).label("counted_last_at"),
             *[func.sum(table.c[name]).label(name) for name in (*COUNTS, *TALLIES)],
             func.min(at).filter(table.c.cache_at_start.is_(True)).label("start_true_at"),
             func.min(at).filter(table.c.cache_at_start.is_(False)).label("start_false_at"),
@@ -197,12 +188,7 @@ def _tells(table: Table, name: str) -> ColumnElement[bool]:
     told = table.c[name].is_not(None)
     if name != "kv_usage_ratio":
         return told
-    return or_(told, _reads(table))
-
-
-def _reads(table: Table) -> ColumnElement[bool]:
-    """Rows that read vLLM."""
-    return or_(table.c.answer == Answer.ENGINE.value, table.c.engine_scrapes > 0)
+    return or_(told, table.c.answer == Answer.ENGINE.value, table.c.engine_scrapes > 0)
 
 
 def _read_notes(

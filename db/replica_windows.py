@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from db.engine_reads import EngineReads
 from db.parts import Part
 from tierdeck.account import Answer, Gauges, ReplicaAccount, WarmingLimits
 from tierdeck.fleet import FLEET
@@ -23,7 +22,6 @@ class ReplicaWindow:
 
     ledger: TokenLedger
     answer: Answer
-    reads: EngineReads
     gauges: Gauges
     ttft: Histogram | None
     models: frozenset[str]
@@ -35,7 +33,6 @@ class ReplicaWindow:
         return ReplicaWindow(
             ledger=self.ledger.then(part.ledger),
             answer=part.answer,
-            reads=self.reads.then(part.reads),
             gauges=self.gauges.then(part.gauges, engine_read=engine_read),
             ttft=part.ttft if self.ttft is None else self.ttft if part.ttft is None else self.ttft + part.ttft,
             models=self.models | part.models,
@@ -44,8 +41,7 @@ class ReplicaWindow:
 
     def account(self, name: str) -> ReplicaAccount:
         """As of its last round."""
-        ledger = replace(self.ledger, engine_covers=self.reads.covers)
-        return ReplicaAccount(name, ledger, self.answer, self.ttft, self.gauges)
+        return ReplicaAccount(name, self.ledger, self.answer, self.ttft, self.gauges)
 
 
 def put_together(parts: Iterable[Part]) -> dict[tuple[str, str], Replicas]:
@@ -55,9 +51,7 @@ def put_together(parts: Iterable[Part]) -> dict[tuple[str, str], Replicas]:
         replicas = found.setdefault((part.key.cluster, part.key.endpoint), {})
         before = replicas.get(part.key.replica)
         if before is None:
-            window = ReplicaWindow(
-                part.ledger, part.answer, part.reads, part.gauges, part.ttft, part.models, part.rounds
-            )
+            window = ReplicaWindow(part.ledger, part.answer, part.gauges, part.ttft, part.models, part.rounds)
         else:
             window = before.then(part)
         replicas[part.key.replica] = window
