@@ -69,7 +69,7 @@ def test_lint_names_faults_and_says_by_its_exit_code_whether_there_are_any(tmp_p
     ("args", "code", "says"),
     [
         (["explain", "no-such-folder"], 2, "no-such-folder is not a directory"),
-        (["explain"], 2, "Missing argument"),
+        (["explain"], 2, "nothing to explain. Name a snapshot directory, or a Prometheus with --prometheus."),
         (["ledger", "x", "--window", "soon"], 2, "'soon' is not a duration"),
         (["ledger", "x", "--window", "1s"], 2, "holds no two scrapes"),
         (["snapshot", "new", "--every", "0.2s"], 2, "can't be below one second"),
