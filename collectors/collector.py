@@ -46,6 +46,7 @@ class Collector:
         self._config_seen: tuple[int, int] | None = None
         self._rules: tuple[Rule, ...] = ()
         self._looked_at: float | None = None
+        self._source: PrometheusSource | None = None
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
 
@@ -65,8 +66,8 @@ class Collector:
                 asyncio.create_task(self._chore(_BEAT_SECONDS, "beat", self._beat)),
             ]
             if self._settings.prometheus_address:
-                source = PrometheusSource(self._settings, self._store, self._writer.put, lambda: self._rules)
-                chores.append(asyncio.create_task(source.run()))
+                self._source = PrometheusSource(self._settings, self._store, self._writer.put, lambda: self._rules)
+                chores.append(asyncio.create_task(self._source.run()))
             await stop.wait()
             for task in (*self._tasks.values(), *chores):
                 task.cancel()
@@ -152,7 +153,8 @@ class Collector:
             log.info("rows_pruned", rows=deleted)
 
     def _beat(self) -> None:
-        self._store.beat(_NAME, self._instance, self._version, self._started_at, time.time())
+        trouble = self._source.trouble if self._source is not None else ""
+        self._store.beat(_NAME, self._instance, self._version, self._started_at, time.time(), trouble=trouble)
 
 
 async def _supervised(task: ReplicaTask) -> None:

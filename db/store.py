@@ -129,10 +129,10 @@ class Store:
         with self._database.read() as connection:
             return read_memories(connection, cluster)
 
-    def beat(self, name: str, instance: str, version: str, started_at: float, at: float) -> None:
-        """A process says that it is alive."""
+    def beat(self, name: str, instance: str, version: str, started_at: float, at: float, *, trouble: str = "") -> None:
+        """A process says that it is alive, and what keeps it from its work, if anything does."""
         with self._database.write() as connection:
-            BEAT.run(connection, [(name, instance, version, started_at, at)])
+            BEAT.run(connection, [(name, instance, version, started_at, at, trouble)])
 
     def sign_off(self, name: str, instance: str, at: float) -> None:
         """A process says that it ends as it was told to."""
@@ -140,8 +140,8 @@ class Store:
             SIGN_OFF.run(connection, [(sign_off_name(name, instance), at)])
 
     def processes(self) -> pd.DataFrame:
-        """Columns name, instance, version, started_at, beat_at, stopped_at (NaT: it has not signed off since its
-        last beat); the newest beat first.
+        """Columns name, instance, version, started_at, beat_at, trouble ("": none), stopped_at (NaT: it has not
+        signed off since its last beat); the newest beat first.
         """
         with self._database.read() as connection:
             return read_processes(connection)

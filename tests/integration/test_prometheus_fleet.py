@@ -170,7 +170,10 @@ def test_a_deck_on_prometheus_goes_on_over_its_restart(lab: Lab, tmp_path: Path)
         with up(tmp_path, "--prometheus", server.url) as (deck, _):
             assert "It scrapes them every" in deck.log.read_text()
             wait_until(lambda: tokens(deck.ask("status")).get("chat", 0) > 0, "tokens", deck.log)
-            server.restart()
+            server.stop()
+            wait_until(lambda: "can't be reached" in trouble(deck), "word of a server that is away", deck.log)
+            server.start()
+            wait_until(lambda: not trouble(deck), "word of a server that is back", deck.log)
             before = last_at(deck)
             wait_until(lambda: last_at(deck) > before + 10, "rounds after the restart", deck.log)
             told = deck.ask("ledger", "chat", "--window", "10m")["fleet"]
@@ -178,6 +181,12 @@ def test_a_deck_on_prometheus_goes_on_over_its_restart(lab: Lab, tmp_path: Path)
             assert told["restarts"] == 0  # the engines' restarts, not the server's
             log = (deck.home / "deck" / "logs" / "collectors.log").read_text()
     assert "Traceback" not in log
+
+
+def trouble(deck: Deck) -> str:
+    """What the collectors say keeps them from reading."""
+    with Store.open(f"sqlite:///{deck.home / 'deck' / 'tierdeck.db'}") as store:
+        return str(store.processes()["trouble"].iloc[0])
 
 
 def last_at(deck: Deck) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from console import queries
 from console.web.views import VIEWS
 from db import Store
 from tests.support.console_store import Habit, Made, fill, usual_fleet
@@ -214,6 +215,18 @@ def test_admin_tells_a_stopped_process_from_a_silent_one(store: str, now: float)
         zip(("alive", "killed", "stopped"), states, strict=True)
     )
     assert shown["up for"].tolist()[2] == "5 min"  # 1000 - 690 s
+
+
+def test_what_keeps_the_collectors_from_reading_stands_in_every_header(store: str, now: float) -> None:
+    with Store.open(store, migrate=True) as deck:
+        deck.beat("collectors", "a", "0.1", now - 1000, now - 5, trouble="prometheus:9090 can't be reached.")
+    for view in ("fleet", "endpoint"):
+        assert "collectors: prometheus:9090 can't be reached." in words(open_view(view))
+    assert open_view("admin").dataframe[0].value["trouble"].tolist() == ["prometheus:9090 can't be reached."]
+    with Store.open(store) as deck:
+        deck.beat("collectors", "a", "0.1", now - 1000, now - 2)
+    queries._processes.clear()
+    assert "can't be reached" not in words(open_view("fleet"))
 
 
 def test_names_from_outside_are_text_not_markup(store: str, now: float) -> None:
