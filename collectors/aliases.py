@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from collectors.source import Key, TargetReading
@@ -95,11 +96,17 @@ class Names:
         return before if all(key in before for key in reading.counters if key.reading == name) else None
 
 
+@cache
 def plain(spelled: str) -> str:
     """A name, `_total` and the colon aside."""
     return spelled.removesuffix("_total").replace(":", "_")
 
 
 def _names(reading: TargetReading) -> dict[str, str]:
-    counted = {key.reading for key in reading.counters}
-    return {str(name): plain(spelled) for name, spelled in reading.spelled.items() if name in counted}
+    """The plain names of a page's counters, by reading; worked out once a page."""
+    if reading.plain_names is None:
+        counted = {key.reading for key in reading.counters}
+        reading.plain_names = {
+            str(name): plain(spelled) for name, spelled in reading.spelled.items() if name in counted
+        }
+    return reading.plain_names

@@ -69,9 +69,12 @@ class Key:
     part: str = ""
     series: str = ""
     _hash: int = field(init=False, repr=False, compare=False, default=0)
+    _text: str = field(init=False, repr=False, compare=False, default="")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.reading.value, self.engine, self.part, self.series)))
+        text = _SEPARATOR.join((self.reading, self.engine, self.part, self.series))
+        object.__setattr__(self, "_text", text)
+        object.__setattr__(self, "_hash", hash(text))
 
     def __hash__(self) -> int:
         """Computed once: a key is looked up many times a scrape."""
@@ -79,7 +82,7 @@ class Key:
 
     def text(self) -> str:
         """As a key of JSON."""
-        return _SEPARATOR.join((self.reading, self.engine, self.part, self.series))
+        return self._text
 
     @classmethod
     def parsed(cls, text: str) -> Key:
@@ -120,6 +123,7 @@ class TargetReading:
         flags: facts that a source derives, such as `always_exports_external`.
         recognised: the body holds series of this source.
         router_series: a router's copies of engine series, left out.
+        plain_names: kept by `collectors.aliases`, once it worked them out.
     """
 
     start_time: float | None = None
@@ -136,6 +140,7 @@ class TargetReading:
     router_series: int = 0
     unreadable: int = 0
     duplicates: int = 0
+    plain_names: dict[str, str] | None = field(default=None, init=False, repr=False, compare=False)
 
     def counter(self, reading: Reading) -> float:
         """Sum of a counter over its series; 0 where none is exported."""
