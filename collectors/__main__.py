@@ -147,6 +147,12 @@ def snapshot(
         if not found:
             what = f"there is no endpoint {endpoint!r}" if endpoint else "no endpoint is known"
             raise UsageError(what, "`tierdeck endpoints` lists them; docs/config.md says how to add one.")
+        found = [known for known in found if any(replica.is_scraped for replica in known.replicas)]
+        if not found:
+            raise UsageError(
+                "this deck reads its endpoints from a Prometheus, which keeps no pages to save",
+                "`tierdeck explain --prometheus ADDRESS --json` has their ledger.",
+            )
         job = save_bundle(folder, found, pools, settings, seconds, _tell)
         for home in asyncio.run(job):
             print(f"saved {home}: tierdeck explain {home}")

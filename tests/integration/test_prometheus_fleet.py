@@ -179,6 +179,9 @@ def test_a_deck_on_prometheus_goes_on_over_its_restart(lab: Lab, tmp_path: Path)
             told = deck.ask("ledger", "chat", "--window", "10m")["fleet"]
             assert told["state"] in ("ok", "warming")
             assert told["restarts"] == 0  # the engines' restarts, not the server's
+            saved = tierdeck("snapshot", str(tmp_path / "bundle"), TIERDECK_HOME=str(deck.home / "deck"))
+            assert (saved.returncode, saved.stderr.count("\n")) == (2, 1)
+            assert "reads its endpoints from a Prometheus" in saved.stderr
             log = (deck.home / "deck" / "logs" / "collectors.log").read_text()
     assert "Traceback" not in log
 
