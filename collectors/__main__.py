@@ -1,4 +1,4 @@
-"""`python -m collectors`: collect until told to stop; `explain`, `snapshot` and `lint` do one thing and end."""
+"""`python -m collectors`: collect until told to stop; the commands do one thing and end."""
 
 from __future__ import annotations
 
@@ -147,9 +147,30 @@ def snapshot(
         if not found:
             what = f"there is no endpoint {endpoint!r}" if endpoint else "no endpoint is known"
             raise UsageError(what, "`tierdeck endpoints` lists them; docs/config.md says how to add one.")
+        found = [known for known in found if any(replica.is_scraped for replica in known.replicas)]
+        if not found:
+            raise UsageError(
+                "this deck reads its endpoints from a Prometheus, which keeps no pages to save",
+                "`tierdeck explain --prometheus ADDRESS --json` has their ledger.",
+            )
         job = save_bundle(folder, found, pools, settings, seconds, _tell)
         for home in asyncio.run(job):
             print(f"saved {home}: tierdeck explain {home}")
+
+    _guard(act)
+
+
+@app.command()
+def check() -> None:
+    """Say whether the configuration file can be used; nothing is started."""
+
+    from collectors.config import read_config
+
+    def act() -> None:
+        settings = load_settings()
+        if settings.config_file is None:
+            raise UsageError("no configuration file is given", "Set TIERDECK_CONFIG_FILE.")
+        read_config(settings.config_file, settings.cluster)
 
     _guard(act)
 

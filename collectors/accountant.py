@@ -7,7 +7,7 @@ where it stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from collectors.gauges import open_requests, reading_notes, replica_gauges, stores_in_flight
@@ -17,16 +17,16 @@ from collectors.pool import pool_account
 from collectors.processes import Paths
 from collectors.prompts import prompt_counts
 from collectors.remote_reads import remote_tokens
+from collectors.round_parts import Answered, first_tokens, last_answer, lookups_by_salt
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACHE
-from tierdeck.account import Answer
-from tierdeck.fleet import Replica, Role, SourceKind, source_kind
-from tierdeck.histogram import Histogram
+from tierdeck.account import Gauges
+from tierdeck.fleet import Replica, Role, SourceKind
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
 from tierdeck.readings import Reading
-from tierdeck.rounds import Round, SaltCounts, Scrape
+from tierdeck.rounds import Round
 
 ENGINE_COUNTS = {
     Reading.PROMPT_TOKENS: "prompt_tokens",
@@ -55,14 +55,6 @@ _TIERS = (Reading.PROMPT_TOKENS, Reading.L0_HITS, Reading.EXTERNAL_HITS)
 _CACHES = (SourceKind.LMCACHE_MP, SourceKind.LMCACHE)
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One target's answer in a round; `reading` is None where it gave none."""
-
-    scrape: Scrape
-    reading: TargetReading | None = None
-
-
 @dataclass(slots=True)
 class _Row:
     """A ledger row in the making: fields of TokenLedger by name."""
@@ -83,9 +75,12 @@ class ReplicaAccountant:
         memory: Mapping[str, object] | None = None,
         watched_since: float | None = None,
         interval_seconds: float | None = None,
+        absent_at: float | None = None,
     ) -> None:
         """
         Args:
+            absent_at: epoch seconds at which the replica was not there, as somebody saw who watched: what started
+                later counts from 0 at its first scrape, the first round's included.
             interval_seconds: between rounds; a longer time without any round counts as missed scrapes.
             memory: `Round.memory` of the last round that was stored.
             watched_since: epoch seconds; a process that started later counts from 0 at its first
@@ -95,10 +90,13 @@ class ReplicaAccountant:
         self._interval = interval_seconds
         kept: Any = memory or {}
         self._at: float | None = kept.get("at")
-        self._since: float | None = kept.get("since", watched_since)
+        self._since: float | None = kept.get("since", watched_since if absent_at is None else absent_at)
+        self._is_watched = self._at is not None or absent_at is not None
         self._cache_ok: bool | None = kept.get("cache_ok")
         self._open: float | None = kept.get("open")
         self._in_flight: float | None = kept.get("in_flight")
+        self._usage: float | None = kept.get("usage")
+        self._counted_at: dict[str, float] = dict(kept.get("counted_at", {}))
         self._exports: set[str] = set(kept.get("exports", ()))
         self._last: dict[str, TargetReading] = {}
         self._told: dict[str, str] = {}
@@ -132,6 +130,8 @@ class ReplicaAccountant:
             "cache_ok": self._cache_ok,
             "open": self._open,
             "in_flight": self._in_flight,
+            "usage": self._usage,
+            "counted_at": dict(self._counted_at),
             "exports": sorted(self._exports),
             "paths": self._paths.memory(),
             "early_gaps": dict(self._early_gaps),
@@ -145,7 +145,7 @@ class ReplicaAccountant:
             self._since = at
         answered = {name: answer.reading for name, answer in answers.items() if answer.reading is not None}
         self._told = {name: answer.scrape.version for name, answer in answers.items()}
-        readings = self._paths.once(answered)
+        readings = {name: self._continued(name, page) for name, page in self._paths.once(answered).items()}
         usable = {name: reading for name, reading in readings.items() if self._usable(name, reading)}
         had_external = {name for name in usable if self._meters[name].knows(Reading.EXTERNAL_QUERIES)}
         increases = {name: self._increase(name, reading) for name, reading in usable.items()}
@@ -155,7 +155,7 @@ class ReplicaAccountant:
             row.add("engine_gaps", missed)
         for name in self._paths.memory():  # should it turn out to be another process, it counts from there
             if name in answered and answered[name].recognised:
-                self._increase(name, answered[name])
+                self._increase(name, self._continued(name, answered[name]))
         for name in self._paths.engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
@@ -164,7 +164,7 @@ class ReplicaAccountant:
         if row.fields.get("restarts"):
             row.fields["prompt_tokens_since_restart"] = row.fields.get("prompt_tokens")
             row.fields["requests_since_restart"] = row.fields.get("requests")
-        self._at = at
+        self._at, self._is_watched = at, True
         self._last |= {name: reading for name, reading in readings.items() if reading.recognised}
         for name in self._paths.memory():
             self._last.pop(name, None)
@@ -179,24 +179,39 @@ class ReplicaAccountant:
             key=self._replica.key,
             at=at,
             ledger=TokenLedger(**row.fields, notes=frozenset(notes)),
-            answer=self._answer(answers),
+            answer=last_answer(answers.values()),
             scrapes=tuple(answer.scrape for answer in answers.values()),
             model=next((readings[name].model for name in self._paths.engines if name in readings), ""),
-            ttft=self._ttft(increases),
-            gauges=replica_gauges(self._last),
-            salts=self._salts(increases),
+            ttft=first_tokens(increases[name] for name in self._paths.engines if name in increases),
+            gauges=self._gauges(readings),
+            salts=lookups_by_salt(increases.values()),
             pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
             memory=self.memory(),
         )
 
     def _increase(self, name: str, reading: TargetReading) -> Increase:
         # at the first round nothing was watched before: whatever runs then is a baseline
-        watched_since = self._since if self._at is not None else None
+        watched_since = self._since if self._is_watched else None
         return self._meters[name].feed(reading, watched_since, self._told.get(name, ""))
 
     def _version(self, name: str) -> str:
         """vLLM's, as the process told it, else as stated; empty when unknown."""
         return self._told.get(name) or self._replica.version("vllm")
+
+    def _gauges(self, readings: Mapping[str, TargetReading]) -> Gauges:
+        """The last values; KV usage that the last page lacks is what was last told.
+
+        It is put into the row, since a row that read vLLM and has no usage says that none could be told.
+        """
+        found = replica_gauges(self._last)
+        if any(name in readings and readings[name].recognised for name in self._paths.engines):
+            if found.kv_usage_ratio is None and not found.kv_usage_untold:
+                return replace(found, kv_usage_ratio=self._usage)
+            self._usage = found.kv_usage_ratio
+        return found
+
+    def _continued(self, name: str, reading: TargetReading) -> TargetReading:
+        return self._meters[name].continued(reading) if name in self._meters else reading
 
     def _usable(self, name: str, reading: TargetReading) -> bool:
         """Its counts can be taken. One that lacks a tier's counter it had before would make a wrong share.
@@ -223,6 +238,7 @@ class ReplicaAccountant:
             self._gap(name, "engine_gaps", row)
             return
         self._end_gap(name, increase, "engine_gaps", row)
+        self._reach_back(name, increase, row)
         if increase.missing & ENGINE_COUNTS.keys():
             row.add("engine_gaps", 1)
         row.add("restarts", int(increase.restarted))
@@ -331,31 +347,11 @@ class ReplicaAccountant:
         if missed and not increase.covers_start:
             row.add(field, missed)
 
-    def _answer(self, answers: Mapping[str, Answered]) -> Answer:
-        engines = [answer for name, answer in answers.items() if source_kind(name) is SourceKind.VLLM]
-        if any(answer.reading is not None and answer.reading.recognised for answer in engines):
-            return Answer.ENGINE
-        if any(answer.scrape.answered for answer in engines):
-            return Answer.NO_SERIES
-        return Answer.NO_ENGINE if any(answer.scrape.answered for answer in answers.values()) else Answer.NOTHING
-
-    def _ttft(self, increases: Mapping[str, Increase]) -> Histogram | None:
-        merged: Histogram | None = None
-        for name in self._paths.engines:
-            part = increases[name].histograms.get(Reading.TTFT) if name in increases else None
-            if part is not None:
-                merged = part if merged is None else merged + part
-        return merged
-
-    def _salts(self, increases: Mapping[str, Increase]) -> dict[str, SaltCounts]:
-        """Lookups by cache salt; empty where only the empty salt is in use."""
-        salts: dict[str, SaltCounts] = {}
-        names = (Reading.LOOKUP_TOKENS, Reading.L1_FOUND, Reading.L2_FOUND)
-        for increase in increases.values():
-            for salt in {part for reading, part in increase.parts if reading in names}:
-                counts = SaltCounts(*(increase.parts.get((reading, salt), 0.0) for reading in names))
-                salts[salt] = salts.get(salt, SaltCounts()) + counts
-        return salts
+    def _reach_back(self, name: str, increase: Increase, row: _Row) -> None:
+        """The row covers the time since the engine was last counted: that of scrapes that failed in between, too."""
+        before, self._counted_at[name] = self._counted_at.get(name), row.fields["ended_at"]
+        if before is not None and increase.covers_start and not increase.restarted:
+            row.fields["started_at"] = min(row.fields["started_at"], before)
 
     @staticmethod
     def _has_embedded(reading: TargetReading | None) -> bool:

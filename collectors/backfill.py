@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
 from collectors.config import Inventory, inventory_of
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from db import Store
 from tierdeck.account import WarmingLimits

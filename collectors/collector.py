@@ -26,6 +26,7 @@ from tierdeck.settings import Settings
 
 log = structlog.get_logger()
 
+_NAME = "collectors"
 _INVENTORY_SECONDS = 5.0
 _ROLLUP_SECONDS = 15.0
 _PRUNE_SECONDS = 3600.0
@@ -44,11 +45,13 @@ class Collector:
         self._tasks: dict[Replica, asyncio.Task[None]] = {}
         self._config_seen: tuple[int, int] | None = None
         self._rules: tuple[Rule, ...] = ()
+        self._looked_at: float | None = None
+        self._source: PrometheusSource | None = None
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Collect until `stop` is set; then write what is left.
+        """Collect until `stop` is set; then write what is left, and sign off.
 
         Raises:
             UsageError: the configuration file can't be used at the start.
@@ -63,14 +66,16 @@ class Collector:
                 asyncio.create_task(self._chore(_BEAT_SECONDS, "beat", self._beat)),
             ]
             if self._settings.prometheus_address:
-                source = PrometheusSource(self._settings, self._store, self._writer.put, lambda: self._rules)
-                chores.append(asyncio.create_task(source.run()))
+                self._source = PrometheusSource(self._settings, self._store, self._writer.put, lambda: self._rules)
+                chores.append(asyncio.create_task(self._source.run()))
             await stop.wait()
             for task in (*self._tasks.values(), *chores):
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), *chores, return_exceptions=True)
         with contextlib.suppress(TierdeckError):
             self._writer.flush()
+        with contextlib.suppress(TierdeckError):
+            self._store.sign_off(_NAME, self._instance, time.time())
 
     def take_config(self, *, at_start: bool = False) -> None:
         """Declare the file's inventory when the file changed; a broken edit leaves the last good one in force."""
@@ -107,10 +112,13 @@ class Collector:
         for replica in set(self._tasks) - wanted:
             self._tasks.pop(replica).cancel()
         new = wanted - set(self._tasks)
+        looked_at, self._looked_at = self._looked_at, time.time()
         memories = await asyncio.to_thread(self._store.memories, self._settings.cluster) if new else {}
         for replica in new:
             memory = memories.get(replica.key)
-            task = ReplicaTask(replica, fetcher, self._writer.put, self._settings.scrape_interval_seconds, memory)
+            task = ReplicaTask(
+                replica, fetcher, self._writer.put, self._settings.scrape_interval_seconds, memory, looked_at
+            )
             self._tasks[replica] = asyncio.create_task(_supervised(task))
         metrics.REPLICAS.set(len(self._tasks))
 
@@ -145,7 +153,8 @@ class Collector:
             log.info("rows_pruned", rows=deleted)
 
     def _beat(self) -> None:
-        self._store.beat("collectors", self._instance, self._version, self._started_at, time.time())
+        trouble = self._source.trouble if self._source is not None else ""
+        self._store.beat(_NAME, self._instance, self._version, self._started_at, time.time(), trouble=trouble)
 
 
 async def _supervised(task: ReplicaTask) -> None:

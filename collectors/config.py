@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from collectors.prometheus.labels import Rule
 from collectors.prometheus.rules import RelabelEntry
@@ -123,12 +124,6 @@ class _File(_Model):
     prometheus: _Prometheus | None = None
 
     @model_validator(mode="after")
-    def _not_empty(self) -> Self:
-        if not self.endpoints and self.prometheus is None:
-            raise ValueError("it lists no endpoints, and says nothing of a Prometheus to read them from")
-        return self
-
-    @model_validator(mode="after")
     def _distinct(self) -> Self:
         _check_distinct("endpoint", [endpoint.name for endpoint in self.endpoints])
         _check_distinct("pool", [pool.name for pool in self.pools])
@@ -167,19 +162,43 @@ def inventory_of(document: object, cluster: str, where: str) -> Inventory:
     Raises:
         UsageError: it is broken; one line that names the key.
     """
-    if not isinstance(document, Mapping):
-        raise UsageError(f"{where}: it lists no endpoints", "docs/config.md shows a whole file.")
+    found = document if isinstance(document, Mapping) else {}
+    if not found.get("endpoints") and "prometheus" not in found:
+        why = "empty, at least one entry is needed" if found.get("endpoints") == [] else "missing"
+        if why != "missing" or "endpoints" not in found:
+            raise UsageError(f"{where}: endpoints: {why}", "docs/config.md shows a whole file.")
     try:
         file = _File.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{where}: {key or 'file'}: {message}", "docs/config.md shows a whole file.") from error
+        raise UsageError(f"{where}: {key or 'file'}: {_words(first)}", "docs/config.md shows a whole file.") from error
     endpoints = tuple(_endpoint(endpoint, cluster) for endpoint in file.endpoints)
     pools = tuple(_replica(ReplicaKey(cluster, POOL, pool.name), pool.targets) for pool in file.pools)
     relabel = file.prometheus.relabel if file.prometheus is not None else ()
     return Inventory(endpoints, pools, tuple(entry.rule() for entry in relabel))
+
+
+_WORDS = {
+    "missing": "missing",
+    "too_short": "empty, at least one entry is needed",
+    "extra_forbidden": "there is no such key",
+    "string_type": "text is needed",
+    "int_type": "a whole number is needed",
+    "int_parsing": "a whole number is needed",
+    "int_from_float": "a whole number is needed",
+    "tuple_type": "a list is needed, each entry after a dash",
+    "dict_type": "keys with values are needed",
+    "model_type": "keys with values are needed",
+    "enum": "one of {expected} is needed",
+    "greater_than": "a number above {gt} is needed",
+    "value_error": "{error}",
+}
+
+
+def _words(found: ErrorDetails) -> str:
+    """What is wrong with a key, in words for who wrote the file."""
+    return _WORDS.get(found["type"], "this value can't be used").format(**found.get("ctx", {}))
 
 
 def _endpoint(entry: _Endpoint, cluster: str) -> Endpoint:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import complete, interpret
 from collectors.names import resolved, with_names
 from collectors.pool import CURVINE, pool_account
 from collectors.processes import same_processes
+from collectors.round_parts import Answered
 from collectors.snapshot import Snapshot
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND

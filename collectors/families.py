@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from collectors.exposition import Parser, Series
-from collectors.source import Cumulative, Family, Key, Kind, TargetReading
+from collectors.source import Alias, Cumulative, Family, Key, Kind, TargetReading
 from tierdeck.readings import Reading
 
 _LARGEST = 1e18
@@ -47,12 +47,26 @@ def _suffixes(family: Family) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """What a series is to one family: which, under which spelling, for whom; a bucket has its bound."""
+    """What a series is to one family: `at` says which and under which spelling, `key` for whom.
 
-    family: int
-    spelling: int
+    Attributes:
+        bound: of a bucket.
+        is_value: its sample counts as it is; that of a bucket, an info or a `_count` does not.
+    """
+
+    at: tuple[int, int]
     key: Key
     bound: float | None = None
+    is_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A series as it is understood: its slots, or that it is a router's copy of an engine's."""
+
+    slots: tuple[_Slot, ...]
+    model: str = ""
+    is_copy: bool = False
 
 
 @dataclass(slots=True)
@@ -80,12 +94,14 @@ class FamilyReader:
         self._engine_label = engine_label
         self._router_label = router_label
         self._spellings = tuple(spellings(family) for family in self.families)
+        self._renamed = {number for number, family in enumerate(self.families)
+                         if family.kind is Kind.COUNTER and len(family.names) > 1}  # fmt: skip
         self._names: dict[str, list[tuple[int, int]]] = {}
         for number, family in enumerate(self.families):
             for rank, spelling in enumerate(self._spellings[number]):
                 for suffix in _suffixes(family):
                     self._names.setdefault(spelling.name + suffix, []).append((number, rank))
-        self._parser: Parser[tuple[_Slot, ...]] = Parser(frozenset(self._names), self._compile)
+        self._parser: Parser[_Known] = Parser(frozenset(self._names), self._compile)
 
     def read(self, text: str) -> TargetReading | None:
         """None where the body holds no sample that the table names."""
@@ -95,18 +111,28 @@ class FamilyReader:
         reading = TargetReading(unreadable=exposition.unreadable, duplicates=exposition.duplicates)
         found: _Sightings = {}
         for entry, value in exposition.samples.items():
-            labels = entry.series.labels
-            if self._router_label and self._router_label in labels:
+            known = entry.slot
+            if known.is_copy:
                 reading.router_series += 1
             elif abs(value) <= _LARGEST:  # neither NaN nor infinite, nor so large that sums would be
-                for slot in entry.slot:
-                    self._file(found.setdefault((slot.family, slot.spelling), _Found()), slot, value, entry.series)
-                reading.model = reading.model or labels.get("model_name", "")
+                for slot in known.slots:
+                    into = found.get(slot.at)
+                    if into is None:
+                        into = found[slot.at] = _Found()
+                    if slot.is_value:
+                        into.values[slot.key] = into.values.get(slot.key, 0.0) + value
+                    elif slot.bound is not None:
+                        buckets = into.buckets.setdefault(slot.key, {})
+                        buckets[slot.bound] = buckets.get(slot.bound, 0.0) + value
+                    elif self.families[slot.at[0]].kind is Kind.INFO:
+                        into.infos[slot.key] = entry.series.labels
+                reading.model = reading.model or known.model
         for number, rank in self._chosen(found).items():
             self._take(reading, number, rank, found[number, rank])
+        reading.aliases = self._aliases(found)
         return reading
 
-    def _compile(self, series: Series) -> tuple[_Slot, ...] | None:
+    def _compile(self, series: Series) -> _Known | None:
         slots = []
         for number, rank in self._names[series.name]:
             family, labels = self.families[number], series.labels
@@ -118,23 +144,15 @@ class FamilyReader:
             if family.kind in (Kind.COUNTER, Kind.HISTOGRAM):
                 key = replace(key, series=self._other_labels(labels, family.by))
             bound = _bound(labels) if series.name.endswith("_bucket") else None
-            slots.append(_Slot(number, rank, key, bound))
-        return tuple(slots) or None
+            is_value = family.kind in (Kind.COUNTER, Kind.GAUGE) or series.name.endswith("_sum")
+            slots.append(_Slot((number, rank), key, bound, is_value and family.kind is not Kind.INFO))
+        is_copy = bool(self._router_label) and self._router_label in series.labels
+        return _Known(tuple(slots), series.labels.get("model_name", ""), is_copy) if slots else None
 
     def _other_labels(self, labels: Mapping[str, str], by: str) -> str:
         known = ("le", self._engine_label, by)
         kept = [name for name in sorted(labels) if name not in known and not name.startswith("otel_scope")]
         return ",".join(labels[name] for name in kept)
-
-    def _file(self, into: _Found, slot: _Slot, value: float, series: Series) -> None:
-        kind = self.families[slot.family].kind
-        if slot.bound is not None:
-            buckets = into.buckets.setdefault(slot.key, {})
-            buckets[slot.bound] = buckets.get(slot.bound, 0.0) + value
-        elif kind is Kind.INFO:
-            into.infos[slot.key] = series.labels
-        elif kind is not Kind.HISTOGRAM or series.name.endswith("_sum"):
-            into.values[slot.key] = into.values.get(slot.key, 0.0) + value
 
     def _chosen(self, found: _Sightings) -> dict[int, int]:
         """The best spelling of each family; readings that make a share stay in one generation of names."""
@@ -155,6 +173,19 @@ class FamilyReader:
                 del chosen[number]
         return chosen
 
+    def _aliases(self, found: _Sightings) -> tuple[Alias, ...]:
+        """Counters that have had several names, under each of these; nothing where one generation is all there is."""
+        best: dict[tuple[int, int], int] = {}
+        for number, rank in sorted(found):
+            if number in self._renamed:
+                best.setdefault((number, self._spellings[number][rank].generation), rank)
+        if len({generation for _, generation in best}) < 2:  # two names, or more
+            return ()
+        return tuple(
+            Alias(self.families[number].reading, self._spellings[number][rank].name, _counted(found[number, rank]))
+            for (number, _), rank in best.items()
+        )
+
     def _take(self, reading: TargetReading, number: int, rank: int, found: _Found) -> None:
         family, spelling = self.families[number], self._spellings[number][rank]
         if family is START:
@@ -166,8 +197,7 @@ class FamilyReader:
             reading.renamed |= {family.reading}
         match family.kind:
             case Kind.COUNTER:
-                # a counter below 0 is none
-                reading.counters.update({key: value for key, value in found.values.items() if value >= 0})
+                reading.counters.update(_counted(found))
             case Kind.GAUGE:
                 reading.gauges.update(found.values)
             case Kind.INFO:
@@ -178,6 +208,11 @@ class FamilyReader:
                         bounds = tuple(sorted(buckets))
                         counts = tuple(buckets[bound] for bound in bounds)
                         reading.histograms[key] = Cumulative(bounds[:-1], counts, found.values.get(key, 0.0))
+
+
+def _counted(found: _Found) -> dict[Key, float]:
+    """A counter below 0 is none."""
+    return {key: value for key, value in found.values.items() if value >= 0}
 
 
 def _bound(labels: Mapping[str, str]) -> float | None:

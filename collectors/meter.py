@@ -6,15 +6,14 @@ when watching began is the baseline, and nobody's increase.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from collectors.aliases import Names
 from collectors.source import Cumulative, Key, TargetReading
 from tierdeck.histogram import Histogram
 from tierdeck.readings import Reading
-
-_SEPARATOR = "\x1f"
 
 
 @dataclass(slots=True)
@@ -62,12 +61,12 @@ class Meter:
         kept: Any = memory or {}  # as `memory` wrote it, perhaps through JSON
         self._start: float | None = kept.get("start")
         self._met = bool(kept.get("met"))
-        self._names: dict[str, str] = dict(kept.get("names", {}))
+        self._names = Names(kept)
         self._version: str = kept.get("version", "")
         self._is_untold: bool = bool(kept.get("is_untold"))
-        self._counters: dict[Key, float] = {_key(text): value for text, value in kept.get("counters", {}).items()}
+        self._counters: dict[Key, float] = {Key.parsed(text): value for text, value in kept.get("counters", {}).items()}
         self._histograms: dict[Key, Cumulative] = {
-            _key(text): Cumulative(tuple(bounds), tuple(counts), total)
+            Key.parsed(text): Cumulative(tuple(bounds), tuple(counts), total)
             for text, (bounds, counts, total) in kept.get("histograms", {}).items()
         }
 
@@ -76,11 +75,11 @@ class Meter:
         return {
             "start": self._start,
             "met": self._met,
-            "names": dict(self._names),
+            **self._names.memory(),
             "version": self._version,
             "is_untold": self._is_untold,
-            "counters": {_text(key): value for key, value in self._counters.items()},
-            "histograms": {_text(key): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
+            "counters": {key.text(): value for key, value in self._counters.items()},
+            "histograms": {key.text(): [seen.bounds, seen.counts, seen.sum] for key, seen in self._histograms.items()},
         }
 
     @property
@@ -100,7 +99,7 @@ class Meter:
         if self._start is not None:
             return True
         fallen = any(value < self._counters.get(key, 0.0) for key, value in reading.counters.items())
-        return not (fallen or self.misses(reading) or self._renames(reading))
+        return not (fallen or self.misses(reading) or self._names.changed(reading))
 
     def changes(self, version: str) -> bool:
         """It is another than what was told last."""
@@ -112,18 +111,22 @@ class Meter:
 
     def misses(self, reading: TargetReading) -> frozenset[Reading]:
         """Readings that this process had, of which a series is missing now; empty after a restart."""
-        if None not in (self._start, reading.start_time) and self._start != reading.start_time:
+        if self._is_another(reading):
             return frozenset()
         return frozenset({key.reading for key in self._counters if key not in reading.counters})
 
     def lacks(self, reading: TargetReading) -> frozenset[tuple[Reading, str]]:
         """(reading, engine) that this process had and the page lacks, though it tells other counts of the engine."""
-        if None not in (self._start, reading.start_time) and self._start != reading.start_time:
+        if self._is_another(reading):
             return frozenset()
         told = {(key.reading, key.engine) for key in reading.counters}
         engines = {engine for _, engine in told}
         had = {(key.reading, key.engine) for key in self._counters if key.engine in engines}
         return frozenset(had - told)
+
+    def continued(self, reading: TargetReading) -> TargetReading:
+        """The page under the names by which this process was read so far, where a newer name has no baseline yet."""
+        return reading if self._is_another(reading) else self._names.continued(reading, self._counters)
 
     def feed(self, reading: TargetReading, watched_since: float | None = None, version: str = "") -> Increase:
         """Account one successful scrape.
@@ -133,17 +136,19 @@ class Meter:
                 later is counted from 0 at its first scrape.
             version: what the process told of itself; empty when unknown.
         """
-        increase = Increase(first=not self._met, missing=self.misses(reading))
+        restarted = self._is_another(reading)
+        if restarted:
+            self._forget()
+        self._counters = self._names.switched(reading, self._counters)
+        increase = Increase(first=not self._met, missing=self.misses(reading), restarted=restarted)
         from_zero = self._met
-        if self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time:
-            increase.restarted = True
-            self._counters, self._histograms = {}, {}
-        elif not self._met:
+        if not self._met:
             new = watched_since is not None and reading.start_time is not None and reading.start_time > watched_since
             from_zero = increase.covers_start = new
-        self._take_falls(reading, increase)
+        renamed = self._names.changed(reading)
+        self._take_falls(reading, increase, renamed)
         is_another = self._takes_version(version, increase)
-        if is_another or (self._renames(reading) and not (increase.restarted or increase.reset)):
+        if is_another or (renamed and not (increase.restarted or increase.reset)):
             increase.rebased, increase.covers_start, from_zero = True, False, False
             self._counters, self._histograms = {}, {}
         known = {key.reading for key in self._counters}
@@ -153,8 +158,8 @@ class Meter:
             for zero in self._zeros - known - {key.reading for key in reading.counters}:
                 increase.counts[zero] = 0.0
         self._start = reading.start_time if reading.start_time is not None else self._start
-        self._names |= _names(reading)
         self._met = True
+        self._names.take(reading)
         return increase
 
     def _takes_version(self, version: str, increase: Increase) -> bool:
@@ -175,13 +180,22 @@ class Meter:
         self._is_untold = not version and (self._is_untold or increase.restarted)
         return is_another
 
-    def _renames(self, reading: TargetReading) -> bool:
-        """A counter is read under another name than at the scrape before."""
-        return any(self._names.get(name, new) != new for name, new in _names(reading).items())
+    def _is_another(self, reading: TargetReading) -> bool:
+        """Another process, by its start time."""
+        return self._met and None not in (self._start, reading.start_time) and self._start != reading.start_time
 
-    def _take_falls(self, reading: TargetReading, increase: Increase) -> None:
-        """A counter that fell takes all of its engine back to 0."""
-        fallen = {key.engine for key, value in reading.counters.items() if value < self._counters.get(key, 0.0)}
+    def _forget(self) -> None:
+        self._counters, self._histograms = {}, {}
+        self._names.forget()
+
+    def _take_falls(self, reading: TargetReading, increase: Increase, renamed: Collection[str]) -> None:
+        """A counter that fell takes all of its engine back to 0; under another name it may be lower in one process."""
+        apart = renamed if reading.start_time is not None else ()
+        fallen = {
+            key.engine
+            for key, value in reading.counters.items()
+            if value < self._counters.get(key, 0.0) and key.reading not in apart
+        }
         fallen |= {
             key.engine
             for key, seen in reading.histograms.items()
@@ -238,19 +252,3 @@ def _difference(before: Cumulative, after: Cumulative) -> Histogram:
     differ = before.bounds != after.bounds
     merged = Histogram.from_cumulative(shared, counts, total)
     return Histogram(merged.bounds, merged.counts, total, layouts_differ=differ)
-
-
-def _names(reading: TargetReading) -> dict[str, str]:
-    """The upstream names of a page's counters, by reading; `_total` and the colon are no difference."""
-    counted = {key.reading for key in reading.counters}
-    spelled = {str(name): text for name, text in reading.spelled.items() if name in counted}
-    return {name: text.removesuffix("_total").replace(":", "_") for name, text in spelled.items()}
-
-
-def _text(key: Key) -> str:
-    return _SEPARATOR.join((key.reading, key.engine, key.part, key.series))
-
-
-def _key(text: str) -> Key:
-    reading, engine, part, series = text.split(_SEPARATOR)
-    return Key(Reading(reading), engine, part, series)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from collectors import metrics
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.asker import VersionAsker
 from collectors.body import interpret, is_cut
 from collectors.fetch import Fetcher
 from collectors.rhythm import BackOff, next_round, offset_seconds
+from collectors.round_parts import Answered
 from collectors.source import TargetReading
 from collectors.sources import BY_KIND
 from tierdeck.fleet import Replica, Target
@@ -32,12 +33,16 @@ class ReplicaTask:
         hand_on: Callable[[Round], None],
         interval_seconds: float,
         memory: Mapping[str, object] | None = None,
+        absent_at: float | None = None,
     ) -> None:
+        """`memory` and `absent_at` as in ReplicaAccountant."""
         self.replica = replica
         self._fetcher = fetcher
         self._hand_on = hand_on
         self._interval = interval_seconds
-        self._accountant = ReplicaAccountant(replica, memory, interval_seconds=interval_seconds)
+        self._accountant = ReplicaAccountant(
+            replica, memory, interval_seconds=interval_seconds, absent_at=None if memory else absent_at
+        )
         self._asker = VersionAsker(replica, fetcher, self._accountant.versions)
         self._back_offs = {target.name: BackOff() for target in replica.targets}
         self._reasons: dict[str, str] = {}

@@ -10,6 +10,8 @@ from typing import Protocol
 from tierdeck.fleet import SourceKind
 from tierdeck.readings import Reading
 
+_SEPARATOR = "\x1f"
+
 
 class Kind(StrEnum):
     """How a family's samples are read. INFO carries its facts in its labels."""
@@ -67,13 +69,26 @@ class Key:
     part: str = ""
     series: str = ""
     _hash: int = field(init=False, repr=False, compare=False, default=0)
+    _text: str = field(init=False, repr=False, compare=False, default="")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.reading.value, self.engine, self.part, self.series)))
+        text = _SEPARATOR.join((self.reading, self.engine, self.part, self.series))
+        object.__setattr__(self, "_text", text)
+        object.__setattr__(self, "_hash", hash(text))
 
     def __hash__(self) -> int:
         """Computed once: a key is looked up many times a scrape."""
         return self._hash
+
+    def text(self) -> str:
+        """As a key of JSON."""
+        return self._text
+
+    @classmethod
+    def parsed(cls, text: str) -> Key:
+        """What `text` wrote."""
+        reading, engine, part, series = text.split(_SEPARATOR)
+        return cls(Reading(reading), engine, part, series)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,15 @@ class Cumulative:
     sum: float
 
 
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A counter under one of the names by which a page has it."""
+
+    reading: Reading
+    spelled: str
+    counters: Mapping[Key, float]
+
+
 @dataclass(slots=True)
 class TargetReading:
     """What one body says.
@@ -93,10 +117,13 @@ class TargetReading:
         start_time: of the process, epoch seconds; None where not exported.
         spelled: the upstream name behind each reading.
         renamed: readings that were found under a name older than the newest known.
+        aliases: counters under every name they have, those in `counters` too, where a page has one of them
+            under several generations of names; else empty.
         labels: label values of interest, such as `model_name`.
         flags: facts that a source derives, such as `always_exports_external`.
         recognised: the body holds series of this source.
         router_series: a router's copies of engine series, left out.
+        plain_names: kept by `collectors.aliases`, once it worked them out.
     """
 
     start_time: float | None = None
@@ -106,12 +133,14 @@ class TargetReading:
     infos: dict[Key, Mapping[str, str]] = field(default_factory=dict)
     spelled: dict[Reading, str] = field(default_factory=dict)
     renamed: frozenset[Reading] = frozenset()
+    aliases: tuple[Alias, ...] = ()
     model: str = ""
     flags: frozenset[str] = frozenset()
     recognised: bool = False
     router_series: int = 0
     unreadable: int = 0
     duplicates: int = 0
+    plain_names: dict[str, str] | None = field(default=None, init=False, repr=False, compare=False)
 
     def counter(self, reading: Reading) -> float:
         """Sum of a counter over its series; 0 where none is exported."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from console.words import age_words
+from console.words import BEAT_LATE_SECONDS, age_words
 from tierdeck.resolution import Resolution
 from tierdeck.units import format_seconds, format_size
 
@@ -18,7 +18,6 @@ _KEPT = {
     Resolution.TEN_MINUTES: "10 minutes",
     Resolution.HOUR: "1 hour",
 }
-BEAT_LATE_SECONDS = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +91,25 @@ def _targets(found: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
 
 
 def _processes(found: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
-    silent = (now - found["beat_at"]).dt.total_seconds() > BEAT_LATE_SECONDS
     return pd.DataFrame(
         {
             "process": found["name"],
-            "state": silent.map({True: "✕ silent", False: "● alive"}),
+            "state": [_state(*row, now) for row in zip(found["beat_at"], found["stopped_at"], strict=True)],
+            "trouble": found["trouble"],
             "last heartbeat": [_ago(at, now) for at in found["beat_at"]],
-            "up for": [_age(at, now) for at in found["started_at"]],
+            "up for": [
+                _age(at, end) for at, end in zip(found["started_at"], found["stopped_at"].fillna(now), strict=True)
+            ],
             "version": found["version"],
             "instance": found["instance"],
         }
     )
+
+
+def _state(beat_at: pd.Timestamp, stopped_at: pd.Timestamp, now: pd.Timestamp) -> str:
+    if pd.notna(stopped_at):
+        return f"○ stopped at {stopped_at:%Y-%m-%d %H:%M} UTC"
+    return "✕ silent" if (now - beat_at).total_seconds() > BEAT_LATE_SECONDS else "● alive"
 
 
 def _audit(found: pd.DataFrame) -> pd.DataFrame:

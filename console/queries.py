@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 import streamlit as st
 
 from console.admin_page import AdminPage, Told, admin_page
@@ -18,7 +19,7 @@ from console.measures import query_time
 from console.story import Span
 from console.totals import EndpointSummary, summarize_endpoint
 from console.windows import DEFAULT, WINDOWS
-from console.words import Freshness, backfill_words, freshness
+from console.words import Freshness, backfill_words, freshness, trouble_words
 from db import Store
 from tierdeck.backfill import Backfill
 from tierdeck.errors import UsageError
@@ -86,6 +87,11 @@ def filling_in(now: float) -> Freshness | None:
     return backfill_words(_backfills(_url()), now)
 
 
+def trouble(now: float) -> Freshness | None:
+    """What keeps a process from its work, if anything does."""
+    return trouble_words(_processes(_url()), now)
+
+
 def store_answers() -> float | None:
     """Ask the store something small, uncached: the newest round's instant."""
     return _store(_url()).last_at()
@@ -109,6 +115,12 @@ def _store(url: str) -> Store:
 def _last_at(url: str) -> float | None:
     with query_time("data_age"):
         return _store(url).last_at()
+
+
+@st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
+def _processes(url: str) -> pd.DataFrame:
+    with query_time("processes"):
+        return _store(url).processes()
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)

@@ -30,21 +30,29 @@ def epoch_seconds(at: pd.Series) -> npt.NDArray[np.float64]:
 
 
 def complete(series: pd.DataFrame, width: float, start_at: float, last_at: float) -> pd.DataFrame:
-    """Without buckets that the window's start cuts or that still fill; `width_seconds` is what each covers."""
+    """Without buckets that the window's start cuts or that still fill.
+
+    `width_seconds` is how wide each is, `covered_seconds` the time that its tokens took: less while it fills, more
+    where a round told of the time before it too.
+    """
     at = epoch_seconds(series["at"])
     covered = np.minimum(last_at - at, width)
     is_live = width <= _LIVE_WIDTH_SECONDS
     kept = (covered >= width) & (at >= start_at) if is_live else covered >= width / 2
-    return series.assign(width_seconds=width, covered_seconds=covered)[kept].reset_index(drop=True)
+    took = covered * series["covers"] if "covers" in series else covered
+    return series.assign(width_seconds=width, covered_seconds=took)[kept].reset_index(drop=True)
 
 
 def fleet_tokens(series: pd.DataFrame) -> pd.DataFrame:
     """Tokens by source per bucket, summed over the endpoints that are known there."""
     tokens = source_series(series).assign(width=series["width_seconds"], covered=series["covered_seconds"])
+    tokens["rate"] = tokens["prompt_tokens"] / tokens["covered"]
     grouped = tokens.groupby("at")
-    found = grouped[[*_SOURCES, "prompt_tokens"]].sum(min_count=1)
-    found["width_seconds"], found["covered_seconds"] = grouped["width"].first(), grouped["covered"].min()
-    return found.reset_index()
+    found = grouped[[*_SOURCES, "prompt_tokens", "rate"]].sum(min_count=1)
+    found["width_seconds"] = grouped["width"].first()
+    took = found["prompt_tokens"] / found["rate"].where(found["rate"] > 0)
+    found["covered_seconds"] = took.fillna(grouped["covered"].min())
+    return found.drop(columns="rate").reset_index()
 
 
 def shares(tokens: pd.DataFrame) -> pd.DataFrame:

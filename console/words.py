@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from console.windows import Window
 from tierdeck.backfill import Backfill
@@ -12,6 +13,11 @@ from tierdeck.figure import Figure
 from tierdeck.histogram import Histogram, Quantile
 from tierdeck.units import format_count, format_ratio, format_seconds
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+BEAT_LATE_SECONDS = 90.0
+"""A process whose last heartbeat is older is silent."""
 GLYPHS = {"ok": "●", "idle": "○", "warming": "◐", "stale": "◌", "no_engine_metrics": "▲", "down": "✕"}
 """A shape per state, so that a table can be scanned without colours."""
 
@@ -42,6 +48,19 @@ def backfill_words(known: Sequence[Backfill], now: float) -> Freshness | None:
             return Freshness(f"filling in {one.source} stopped at {format_ratio(one.share)}", fresh=False)
         if not one.is_done:
             return Freshness(f"filling in {one.source}: {format_ratio(one.share)}", fresh=True)
+    return None
+
+
+def trouble_words(processes: pd.DataFrame, now: float) -> Freshness | None:
+    """What keeps a process that is alive from its work; None: nothing.
+
+    Args:
+        processes: as `Store.processes` gives them.
+    """
+    alive = processes[processes["stopped_at"].isna() & (processes["trouble"] != "")]
+    for name, beat_at, trouble in zip(alive["name"], alive["beat_at"], alive["trouble"], strict=True):
+        if now - beat_at.timestamp() <= BEAT_LATE_SECONDS:
+            return Freshness(f"{name}: {trouble}", fresh=False)
     return None
 
 

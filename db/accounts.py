@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from db.clauses import rolled_at, scope
+from db.dimensions import SeriesKey
+from db.edges import Edges, read_open
+from db.engine_reads import read_uncounted
 from db.inventory import Whose, read_roles
 from db.parts import read_parts
 from db.records import EndpointAccounts
@@ -32,28 +35,47 @@ def read_accounts(
 ) -> list[EndpointAccounts]:
     """One entry per endpoint of the inventory, in its order."""
     whose = scope(cluster, endpoint)
-    parts = []
-    for span in spans(window.start_at, window.end_at, rolled_at(connection)):
-        parts += read_parts(connection, span, whose)
-    found = put_together(parts)
+    whole = spans(window.start_at, window.end_at, rolled_at(connection))
+    found = put_together([part for span in whole for part in read_parts(connection, span, whose)])
+    edges = Edges(
+        read_open(connection, window.start_at, window.stale_after_seconds, whose),
+        read_uncounted(connection, whole, _with_gaps(found.values())),
+    )
     declared = read_roles(connection, Whose(cluster, endpoint))
-    return [_endpoint(owner, roles, found.get(owner, {}), window) for owner, roles in declared.items()]
+    return [_endpoint(owner, roles, found.get(owner, {}), window, edges) for owner, roles in declared.items()]
+
+
+def _with_gaps(owners: Iterable[Replicas]) -> set[str]:
+    """Names of replicas with a round that took no counts of vLLM's."""
+    return {
+        name
+        for replicas in owners
+        for name, one in replicas.items()
+        if name != FLEET and one.ledger.engine_scrapes < one.rounds
+    }
 
 
 def _endpoint(
-    owner: tuple[str, str], declared: Mapping[str, Role], windows: Replicas, window: Window
+    owner: tuple[str, str],
+    declared: Mapping[str, Role],
+    windows: Replicas,
+    window: Window,
+    edges: Edges,
 ) -> EndpointAccounts:
+    def edged(account: ReplicaAccount) -> ReplicaAccount:
+        return edges.put_on(account, SeriesKey(*owner, account.name))
+
     roles = {name: role for name, role in declared.items() if name != FLEET}
     departed = sorted(windows.keys() - roles.keys() - {FLEET})
     last = [one.ledger.ended_at for one in windows.values()]
     return EndpointAccounts(
         cluster=owner[0],
         endpoint=owner[1],
-        replicas=[replace(_replica(name, windows.get(name), window), role=role) for name, role in roles.items()],
+        replicas=[replace(edged(_replica(name, windows.get(name), window)), role=role) for name, role in roles.items()],
         shared=shared_ledger(windows),
         models=tuple(sorted(_models(windows.values()))),
         last_at=max(last, default=None),
-        departed=[windows[name].account(name) for name in departed],
+        departed=[edged(windows[name].account(name)) for name in departed],
         notes=tuple(sorted(windows[FLEET].ledger.notes)) if FLEET in windows else (),
         shared_gauges=windows[FLEET].gauges if FLEET in windows else Gauges(),
     )

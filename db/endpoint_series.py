@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 
 from db.clauses import by_series, limits, scope, within
 from db.codec import dump_counts
+from db.coverage import covers, reaches_of, read_reaches
 from db.dimensions import read_layouts
 from db.endpoint_rows import endpoint_buckets
 from db.frames import frame
@@ -36,6 +37,7 @@ COLUMNS = (
     "endpoint",
     *_FIGURES,
     "hit_ratio",
+    "covers",
     "replicas",
     "readable",
     *(f"{name}{bound}" for name in QUANTILES for bound in ("", "_low", "_high")),
@@ -73,6 +75,9 @@ def _rolled(connection: Connection, query: Query) -> tuple[pd.DataFrame, list[La
     cursor = connection.execute(statement).cursor  # the driver's tuples: a month of a fleet is many
     rows = sorted(cursor.fetchall(), key=itemgetter(0, 1, 2)) if cursor is not None else []
     found = frame(rows, names, numbers=ENDPOINT_FIGURES)
+    tokens = [row[names.index("prompt_tokens")] for row in rows]
+    reaches, width = read_reaches(connection, query), float(query.resolution.value)
+    found["covers"] = np.array(covers([row[:3] for row in rows], tokens, reaches, width))
     return found, layers([row[-2] for row in rows], [row[-1] for row in rows], read_layouts(connection))
 
 
@@ -86,6 +91,9 @@ def _raw(connection: Connection, query: Query) -> tuple[pd.DataFrame, list[Layer
     layout_ids = [None if one.ttft is None else numbers[one.ttft.bounds] for one in buckets]
     counts = [None if one.ttft is None else dump_counts(one.ttft.counts) for one in buckets]
     found = frame(rows, _STORED, numbers=ENDPOINT_FIGURES)
+    owners = [(one.at, one.cluster, one.endpoint) for one in buckets]
+    tokens = [one.figures["prompt_tokens"] for one in buckets]
+    found["covers"] = np.array(covers(owners, tokens, reaches_of(parts, step), step))
     return found, layers(layout_ids, counts, {number: bounds for bounds, number in numbers.items()})
 
 

@@ -18,7 +18,9 @@ from db.schema import (
     salts,
     scrapes,
     series,
+    watermarks,
 )
+from db.status import SIGNED_OFF
 from tierdeck.resolution import ROLLUPS, Resolution
 
 _SERIES_PER_BATCH = 50
@@ -70,6 +72,8 @@ def _forget(database: Database, before: float) -> None:
         connection.execute(delete(memories).where(memories.c.at < before))
         connection.execute(delete(scrapes).where(scrapes.c.last_attempt_at < before))
         connection.execute(delete(processes).where(processes.c.beat_at < before))
+        ended = watermarks.c.name.startswith(SIGNED_OFF, autoescape=True)
+        connection.execute(delete(watermarks).where(ended, watermarks.c.at < before))
         _delete_unused(connection)
 
 

@@ -25,7 +25,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (
@@ -271,6 +271,7 @@ processes = Table(
     Column("version", Text, nullable=False),
     Column("started_at", Double, nullable=False),
     Column("beat_at", Double, nullable=False),
+    Column("trouble", Text, nullable=False, server_default=""),
 )
 audit = Table(
     "audit",
@@ -288,7 +289,7 @@ watermarks = Table(
     Column("name", Text, primary_key=True),
     Column("at", Double, nullable=False),
 )
-"""How far the roll-up has come."""
+"""Named instants: how far the roll-up has come, and when processes signed off."""
 
 backfills = Table(
     "backfills",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, and_, func, select, text
+from sqlalchemy import Connection, and_, func, literal, select, text
 
 from db.codec import load
 from db.frames import frame
-from db.schema import audit, memories, metadata, processes, replicas, scrapes, targets
+from db.schema import audit, memories, metadata, processes, replicas, scrapes, targets, watermarks
 from db.upsert import Upsert
 from tierdeck.fleet import COMPONENTS, source_kind
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BEAT = Upsert(processes)
+SIGN_OFF = Upsert(watermarks)
 WHOLE = "(all)"
 """The row of `read_sizes` about the whole store."""
+SIGNED_OFF = "stopped "
+"""How the names of watermarks begin that say when a process ended."""
 _STATUS = (
     "last_attempt_at",
     "last_success_at",
@@ -60,10 +63,22 @@ def read_target_status(connection: Connection, cluster: str | None) -> pd.DataFr
     return found
 
 
+def sign_off_name(name: str, instance: str) -> str:
+    """The watermark of a process's end."""
+    return f"{SIGNED_OFF}{name} {instance}"
+
+
 def read_processes(connection: Connection) -> pd.DataFrame:
-    """The newest beat first."""
-    rows = connection.execute(select(processes).order_by(processes.c.beat_at.desc(), processes.c.name))
-    return frame(rows, processes.columns.keys(), instants=("started_at", "beat_at"))
+    """The newest beat first; `stopped_at` of a process that signed off and has not beaten since."""
+    ends = watermarks.c.name == literal(SIGNED_OFF) + processes.c.name + " " + processes.c.instance
+    since = watermarks.c.at >= processes.c.beat_at
+    statement = (
+        select(processes, watermarks.c.at)
+        .join_from(processes, watermarks, and_(ends, since), isouter=True)
+        .order_by(processes.c.beat_at.desc(), processes.c.name)
+    )
+    columns = (*processes.columns.keys(), "stopped_at")
+    return frame(connection.execute(statement), columns, instants=("started_at", "beat_at", "stopped_at"))
 
 
 def read_audit(connection: Connection, limit: int) -> pd.DataFrame:

@@ -25,7 +25,16 @@ from db.records import EndpointAccounts, PoolNow
 from db.replica_series import read_replica_series
 from db.rollup import Rollup
 from db.salt_reads import read_salt_counts
-from db.status import BEAT, read_audit, read_last_at, read_processes, read_sizes, read_target_status
+from db.status import (
+    BEAT,
+    SIGN_OFF,
+    read_audit,
+    read_last_at,
+    read_processes,
+    read_sizes,
+    read_target_status,
+    sign_off_name,
+)
 from db.upgrade import check_version, upgrade
 from tierdeck.account import WarmingLimits
 from tierdeck.backfill import Backfill
@@ -120,13 +129,20 @@ class Store:
         with self._database.read() as connection:
             return read_memories(connection, cluster)
 
-    def beat(self, name: str, instance: str, version: str, started_at: float, at: float) -> None:
-        """A process says that it is alive."""
+    def beat(self, name: str, instance: str, version: str, started_at: float, at: float, *, trouble: str = "") -> None:
+        """A process says that it is alive, and what keeps it from its work, if anything does."""
         with self._database.write() as connection:
-            BEAT.run(connection, [(name, instance, version, started_at, at)])
+            BEAT.run(connection, [(name, instance, version, started_at, at, trouble)])
+
+    def sign_off(self, name: str, instance: str, at: float) -> None:
+        """A process says that it ends as it was told to."""
+        with self._database.write() as connection:
+            SIGN_OFF.run(connection, [(sign_off_name(name, instance), at)])
 
     def processes(self) -> pd.DataFrame:
-        """Columns name, instance, version, started_at, beat_at; the newest beat first."""
+        """Columns name, instance, version, started_at, beat_at, trouble ("": none), stopped_at (NaT: it has not
+        signed off since its last beat); the newest beat first.
+        """
         with self._database.read() as connection:
             return read_processes(connection)
 
@@ -185,10 +201,12 @@ class Store:
 
         Columns: at (UTC, start of the bucket), cluster, endpoint, prompt_tokens, l0, l1, l1_low,
         l1_high, l2, l2_low, l2_high, lower, miss, transfer, requests, hit_ratio [0, 1], running,
-        waiting, kv_usage_ratio [0, 1], replicas, readable, ttft_p50, ttft_p50_low, ttft_p50_high,
-        ttft_p95, ttft_p95_low, ttft_p95_high (seconds; where the quantile fell into +Inf: NaN, the
-        last bound, inf). NaN: unknown. The last bucket may still be growing. RAW is summed on the
-        fly, at about 0.2 ms per replica and bucket: for large fleets ask for minutes.
+        waiting, kv_usage_ratio [0, 1], covers (by how many bucket widths to divide tokens for a
+        rate; above 1 where a round told of the time before its bucket too), replicas, readable,
+        ttft_p50, ttft_p50_low, ttft_p50_high, ttft_p95, ttft_p95_low, ttft_p95_high (seconds; where
+        the quantile fell into +Inf: NaN, the last bound, inf). NaN: unknown. The last bucket may
+        still be growing. RAW is summed on the fly, at about 0.2 ms per replica and bucket: for
+        large fleets ask for minutes.
 
         Args:
             total: sum the endpoints to one series (cluster and endpoint are ""): endpoints without

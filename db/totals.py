@@ -24,12 +24,21 @@ def total_rows(found: pd.DataFrame) -> pd.DataFrame:
     sums = groups[[*_SUMS, "weighted"]].sum(min_count=1)
     unknown = parts[[*_SUMS, "weighted"]].isna().groupby(parts["at"]).any()
     sums = sums.mask(unknown)
+    sums["covers"] = _covers(parts)
     usage = groups["kv_usage_ratio"]
     is_one = (usage.min() == usage.max()) & (usage.count() == groups.size())
     sums["kv_usage_ratio"] = usage.min().where(is_one, sums["weighted"] / sums["kv_capacity_tokens"])
-    total = found.groupby("at")[["replicas", "readable"]].sum().join(sums[list(ENDPOINT_FIGURES)]).reset_index()
+    total = found.groupby("at")[["replicas", "readable"]].sum().join(sums[[*ENDPOINT_FIGURES, "covers"]]).reset_index()
     total["cluster"] = total["endpoint"] = ""
     return total
+
+
+def _covers(parts: pd.DataFrame) -> pd.Series[float]:
+    """All tokens over those of the buckets' own time; 1 without tokens."""
+    tokens = parts["prompt_tokens"].fillna(0.0)
+    whole = tokens.groupby(parts["at"]).sum()
+    inside = (tokens / parts["covers"]).groupby(parts["at"]).sum()
+    return (whole / inside.where(inside > 0)).fillna(1.0)
 
 
 def total_layers(found: pd.DataFrame, histograms: Sequence[Layer]) -> list[Layer]:

@@ -120,7 +120,11 @@ def _cached_of_prompt(ledger: TokenLedger) -> Note | None:
 def _cached_by_tier(ledger: TokenLedger) -> Note | None:
     hits = _plus(ledger.l0_hits, ledger.external_hits)
     detail = "cached tokens by tier do not add up to L0 and external hits"
-    return _differ(detail, ("by tier", ledger.cached_by_source), ("hits", hits), _open_tokens(ledger))
+    note = _differ(detail, ("by tier", ledger.cached_by_source), ("hits", hits), _open_tokens(ledger))
+    if note is not None and ledger.l0_hits == 0:
+        detail = "prefix cache hits stay 0 while vLLM counts cached tokens by tier: what L0 serves looks like a miss"
+        return Note(NoteCode.NOT_WIRED, detail, note.evidence)
+    return note
 
 
 def _lookups_of_prompt(ledger: TokenLedger) -> Note | None:
@@ -229,7 +233,10 @@ IDENTITIES: tuple[Identity, ...] = (
     Identity("host + disk + peers ≤ external hits", "none", _MISMATCH, "what is beyond", _attributed_hits),
     Identity("computed + local + external = processed", _LAST, _DISAGREE, "nothing", _sources_of_prompt),
     Identity("local + external = cached", _LAST, _DISAGREE, "nothing", _cached_of_prompt),
-    Identity("cached, over all tiers = L0 hits + external hits", _OPEN, _DISAGREE, "nothing", _cached_by_tier),
+    Identity(
+        "cached, over all tiers = L0 hits + external hits", _OPEN,
+        (NoteCode.COUNTERS_DISAGREE, NoteCode.NOT_WIRED), "nothing", _cached_by_tier,
+    ),
     Identity("lookups = prompt tokens processed", _OPEN, _DISAGREE, "nothing", _lookups_of_prompt),
     Identity(
         "first tokens = finished requests", "requests open at an edge or aborted, 1, and 1 %", _DISAGREE, "nothing",

@@ -66,7 +66,8 @@ TALLIES = ("restarts", "counter_resets", "engine_scrapes", "engine_gaps", "cache
 
 @dataclass(frozen=True, slots=True)
 class TokenLedger:
-    """What was counted between `started_at` and `ended_at` (epoch seconds).
+    """What was counted between `started_at` and `ended_at` (epoch seconds); a scrape after failed ones reaches back
+    over them, so that the windows of a replica may overlap.
 
     Attributes:
         transfer_tokens: moved between prefill and decode replicas or peers: no cache hits.
@@ -85,9 +86,10 @@ class TokenLedger:
         measured_prompts, measured_tokens: finished prompts by vLLM's histogram of their lengths.
         reachable_low, reachable_high: of these tokens, what whole blocks could have served.
         long_prompts: of these prompts, those surely longer than the design pays from.
-        open_at_start, open_at_end: requests running or waiting at the edges; not stored.
+        open_at_start, open_at_end: requests running or waiting at the edges; not stored: a window read from
+            the store has them from the rounds at its edges, as long as the raw ones are kept.
         engine_covers: False where vLLM's counts surely begin after the window's start, or end before its end;
-            not stored.
+            not stored, but told by the rounds of the window.
     """
 
     started_at: float
@@ -166,6 +168,7 @@ class TokenLedger:
         What only one of them observed is kept: the scrape after a gap counts the gap's tokens.
         """
         values: dict[str, object] = {
+            "started_at": min(self.started_at, later.started_at),
             "ended_at": max(self.ended_at, later.ended_at),
             "notes": self.notes | later.notes,
             "engine_covers": self.engine_covers and later.engine_covers,
@@ -195,7 +198,7 @@ def merge(windows: Sequence[TokenLedger]) -> TokenLedger:
     """
     if not windows:
         raise ValueError("nothing to merge")
-    first, *rest = sorted(windows, key=lambda window: (window.started_at, window.ended_at))
+    first, *rest = sorted(windows, key=lambda window: (window.ended_at, window.started_at))
     for window in rest:
         first = first.then(window)
     return first

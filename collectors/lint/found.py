@@ -14,6 +14,7 @@ class Expression:
         text: the PromQL.
         before, after: what stands around it in the file's own text, such as `label_values(` and `, pod)`.
         values: what the board's variables stand for at present.
+        record: the name under which a recording rule keeps it.
         surely_prometheus: the data source is known to be Prometheus, so that what does not parse is a fault.
     """
 
@@ -21,6 +22,7 @@ class Expression:
     text: str
     unit: str = ""
     alert: bool = False
+    record: str = ""
     board: bool = False
     words: str = ""
     before: str = ""

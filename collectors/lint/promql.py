@@ -146,6 +146,11 @@ def walk(node: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+def levels(node: Expr) -> int:
+    """How deep a tree is; 1 for what has nothing below it."""
+    return 1 + max((levels(child) for child in children(node)), default=0)
+
+
 def selectors(node: Expr) -> list[Selector]:
     """All selectors below a node, in the order in which they are written."""
     return [found for found in walk(node) if isinstance(found, Selector)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from collectors.lint.promql import Expr, Range, Selector, put, selectors, walk
 from collectors.lint.variables import Variables
+
+_MOST_STEPS = 8
+"""So many recorded names are followed: rules may record each other in a circle."""
+DEEPEST_RECORDED = 20
+"""Deeper ones are not: all that is followed together must stay a tree that can be walked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,7 @@ class Query:
         board: of a board; else of a rule file.
         words: title, legend and the like, in lower case: what the figure is called.
         router: the file reads production-stack's router too.
+        recorded: what the recording rules of the file make, by the name under which they record it.
         before, after: the file's own text around the query, as of `label_values(…, pod)`.
     """
 
@@ -36,6 +42,7 @@ class Query:
     router: bool = False
     before: str = ""
     after: str = ""
+    recorded: Mapping[str, Expr] = field(default_factory=dict)
 
     def window(self) -> timedelta:
         """The range to put where one is missing: the query's own, else the usual one."""
@@ -43,6 +50,15 @@ class Query:
             if isinstance(node, Range):
                 return node.duration
         return self.variables.duration("$__rate_interval") if self.board else timedelta(minutes=5)
+
+    def spelled_out(self, tree: Expr) -> Expr:
+        """A part of the query with what the file records in place of the names: to look at, not to write down."""
+        for _ in range(_MOST_STEPS):
+            name = next((one for one in selectors(tree) if one.name in self.recorded), None)
+            if name is None:
+                break
+            tree = put(tree, name, self.recorded[name.name])
+        return tree
 
     def say(self, node: Expr) -> str:
         """A part of the query as text."""

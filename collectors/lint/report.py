@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from collectors.lint.documents import read_file
 from collectors.lint.found import Expression
 from collectors.lint.linter import Finding, findings
-from collectors.lint.parsing import UnjudgedError, UnparsableError
-from collectors.lint.promql import selectors
-from collectors.lint.query import Query
+from collectors.lint.parsing import UnjudgedError, UnparsableError, parse
+from collectors.lint.promql import Expr, levels, selectors
+from collectors.lint.query import DEEPEST_RECORDED, Query
 from collectors.lint.rules import UNPARSABLE
 from collectors.lint.upstream import ROUTER_ONLY
 from collectors.lint.variables import parse_with_variables
@@ -85,12 +87,27 @@ def lint(path: Path) -> Report:
                 queries.append(Finding(UNPARSABLE, expression.where, whole, f"{error}.", None))
             else:
                 report.skipped["not PromQL"] += 1
+    recorded = _recorded(found.expressions)
     trees = [query.tree for query in queries if isinstance(query, Query)]
     router = any(selector.name in ROUTER_ONLY for tree in trees for selector in selectors(tree))
     told: list[Finding] = []
     for query in queries:
-        told += [query] if isinstance(query, Finding) else findings(replace(query, router=router))
+        told += [query] if isinstance(query, Finding) else findings(replace(query, router=router, recorded=recorded))
     return replace(report, queries=len(queries), findings=told)
+
+
+def _recorded(expressions: Iterable[Expression]) -> dict[str, Expr]:
+    """What recording rules make, by name; nothing of a name that stands for several things, nor of deep trees."""
+    trees: dict[str, list[Expr]] = {}
+    for expression in expressions:
+        if expression.record:
+            with contextlib.suppress(UnparsableError, UnjudgedError):
+                trees.setdefault(expression.record, []).append(parse(expression.text))
+    return {
+        name: made[0]
+        for name, made in trees.items()
+        if levels(made[0]) <= DEEPEST_RECORDED and all(one == made[0] for one in made)
+    }
 
 
 def _query(expression: Expression) -> Query:

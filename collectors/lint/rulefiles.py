@@ -21,12 +21,13 @@ def read_rules(document: dict[str, object], found: Found) -> None:
 def _read_rule(group: str, rule: dict[str, object], found: Found) -> None:
     expr = text(rule.get("expr"))
     alert = text(rule.get("alert"))
-    kind, name = ("alert", alert) if alert else ("record", text(rule.get("record")) or text(rule.get("title")))
+    record = "" if alert else text(rule.get("record"))
+    kind, name = ("alert", alert) if alert else ("record", record or text(rule.get("title")))
     where = f'group "{group}", {kind} "{name}"'
     if expr.strip():
         notes = mapping(rule.get("annotations"))
         words = " ".join((name, *(text(note) for note in notes.values()))).lower()
-        found.expressions.append(Expression(where, expr, alert=bool(alert), words=words))
+        found.expressions.append(Expression(where, expr, alert=bool(alert), record=record, words=words))
     for step in items(rule.get("data")):
         model = mapping(step.get("model"))
         inner = text(model.get("expr"))

@@ -18,7 +18,7 @@ from collectors.lint.promql import (
     Selector,
     Subquery,
 )
-from collectors.lint.shapes import RATES, ratio
+from collectors.lint.shapes import RATES, ratio, unscaled
 
 _PICKS = ("avg", "min", "max", "topk", "bottomk", "limitk", "limit_ratio", "quantile")
 _BOUNDED = ("clamp", "clamp_min", "clamp_max", "round")
@@ -102,8 +102,8 @@ def _product(node: Binary) -> Scale:
 
 
 def _is_hit_ratio(node: Binary) -> bool:
-    """Hits over lookups, both per second or both over a range."""
-    found = ratio(node)
+    """Hits over lookups, both per second or both over a range, numbers aside."""
+    found = ratio(unscaled(node))
     if found is None or not found.is_hit_ratio:
         return False
     return (found.top.rate == "increase") == (found.bottom.rate == "increase")

@@ -162,6 +162,18 @@ def ratio(expr: Expr) -> Ratio | None:
     return Ratio(expr, top, bottom) if top is not None and bottom is not None else None
 
 
+def unscaled(expr: Expr) -> Expr:
+    """A product without its numbers, those within sums too: `sum(100 * x)` is 100 times a sum."""
+    match expr:
+        case Binary("*" | "/", inner, Number()) | Binary("*", Number(), inner):
+            return unscaled(inner)
+        case Binary("*" | "/", left, right):
+            return replace(expr, left=unscaled(left), right=unscaled(right))
+        case Aggregate(op, inner) if op in _SUMS:
+            return replace(expr, expr=unscaled(inner))
+    return expr
+
+
 def ratios(tree: Expr) -> Iterator[Ratio]:
     """All divisions of two single metrics."""
     for node in walk(tree):

@@ -7,7 +7,7 @@ from collectors.prometheus.server import Series
 from tierdeck.errors import TierdeckError
 
 _SHOWN = 8
-_CONNECT = "docs/connect.md says how to have vLLM scraped"
+_HINT = "See docs/connect.md"
 
 
 def nothing_found(server: Answering, at: float, match: str = "") -> TierdeckError:
@@ -19,13 +19,11 @@ def nothing_found(server: Answering, at: float, match: str = "") -> TierdeckErro
     named = _names(server.instant('group by (__name__) ({__name__=~"vllm.*|lmcache.*"})', at), "__name__")
     if named:
         what = f"has series named {named}, and none that Tierdeck reads"
-        return TierdeckError(
-            f"this Prometheus {what}", f"Recording rules or relabelling may be in the way; {_CONNECT}."
-        )
+        return TierdeckError(f"this Prometheus {what}", f"Recording rules or relabelling may be in the way. {_HINT}.")
     jobs = _names(server.instant("group by (job) (up)", at), "job")
     what = f"it scrapes the jobs {jobs}" if jobs else "it scrapes nothing at present"
     where = f" matching {match}" if match else ""
-    return TierdeckError(f"this Prometheus has no vLLM series{where}: {what}", f"{_CONNECT[0].upper()}{_CONNECT[1:]}.")
+    return TierdeckError(f"this Prometheus has no vLLM series{where}: {what}", f"Have the engines scraped. {_HINT}.")
 
 
 def _names(entries: list[Series], label: str) -> str:

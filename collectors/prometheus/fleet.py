@@ -188,7 +188,7 @@ def _join_engine(one: _Found, near: _Near) -> bool:
     if len(beside) != 1:
         return False
     endpoint, replica, role = next(iter(beside))
-    one.endpoint, one.replica, one.role = one.endpoint or endpoint, one.replica or replica, role
+    one.endpoint, one.replica, one.role = endpoint, replica, role
     return True
 
 

@@ -37,10 +37,9 @@ class Page:
         Args:
             help_text: HELP of `vllm:gpu_prefix_cache_queries`, asked only where it has a say in the meaning.
         """
-        header = HEADER
-        if any("gpu_prefix_cache_queries" in series for series in self.lines):
-            header += f"# HELP {OLD_LOOKUPS} {help_text()}\n"
-        return header + "".join(f"{series} {value}\n" for series, value in self.lines.items())
+        samples = "\n".join([f"{series} {value}" for series, value in self.lines.items()])
+        told = f"# HELP {OLD_LOOKUPS} {help_text()}\n" if "gpu_prefix_cache_queries" in samples else ""
+        return f"{HEADER}{told}{samples}\n"
 
 
 @dataclass(slots=True)
@@ -83,8 +82,9 @@ class Sightings:
 
     def take(self, answers: Iterable[Series]) -> None:
         """File every sample under its address and instant."""
+        place_of = self._catalogue.place
         for answer in answers:
-            place = self._catalogue.place(answer["metric"])
+            place = place_of(answer["metric"])
             seen = self._seen.get(place.address)
             if seen is None:
                 seen = self._seen[place.address] = _Seen()

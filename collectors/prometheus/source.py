@@ -43,6 +43,11 @@ class PrometheusSource:
         self._stopping = threading.Event()
         self._trouble = ""
 
+    @property
+    def trouble(self) -> str:
+        """Why the last question was not answered; empty while all is well."""
+        return self._trouble
+
     async def run(self) -> None:
         """Ask every interval; threads end with the query they are at."""
         past: asyncio.Task[None] | None = None

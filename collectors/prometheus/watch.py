@@ -7,11 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
 from collectors.prometheus.addresses import Address
 from collectors.prometheus.fleet import Observed
 from collectors.prometheus.pages import Page, Pages
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from tierdeck.fleet import Replica, ReplicaKey, Target
 from tierdeck.notes import Note
@@ -157,7 +158,8 @@ class Watch:
         for name, (_, address) in own.items():
             before, pages = watched.pages.get(name), seen.get(address, Pages())
             read_to = began if before is None else before.at
-            ends = [end for end in pages.falls if read_to < end < wanted[-1]]
+            last = [page.at for page in pages.pages[-1:] if page.is_up]
+            ends = [end for end in {*pages.falls, *last} if read_to < end < wanted[-1]]
             spans += [(end, min(pages.after(end), end + self._longest_age(address))) for end in ends]
         for look in sorted({*moments, *_hits(spans, moments)}):
             yield look, look if look > watched.at else watched.at + _SHORTEST_SECONDS

@@ -139,6 +139,7 @@ def _derive_capacity(reading: TargetReading) -> None:
 
 def _blocks_to_tokens(reading: TargetReading) -> None:
     """Prefix cache counters of blocks as tokens; without a block size they are no counts of tokens at all."""
+    reading.aliases = ()  # what counts blocks is no other name of what counts tokens
     if not str(reading.spelled.get(Reading.PROMPT_TOKENS, "")).startswith(("vllm:gpu_", "vllm_gpu_")):
         return
     reading.flags |= {COUNTS_BLOCKS}

@@ -68,9 +68,14 @@ class Deck:
     def run(self) -> int:
         """Run until SIGTERM or Ctrl-C.
 
+        Raises:
+            UsageError: the configuration can't be used; nothing was started.
+
         Returns:
             The exit code.
         """
+        if self._config is not None:  # before anything is made or started
+            _run_once(os.environ | {"TIERDECK_CONFIG_FILE": str(self._config.absolute())}, "collectors", "check")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         with self._home() as home:

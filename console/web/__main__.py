@@ -72,7 +72,7 @@ async def _serve(listener: socket.socket) -> None:
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.05)
-    if server.started:
+    if server.started and not server.should_exit:  # told to stop while it started, it has closed its socket
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         _log.info(f"console listening at http://{shown}:{port}", address=host, port=port)

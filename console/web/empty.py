@@ -11,7 +11,8 @@ def no_endpoints() -> None:
         st.subheader("No endpoint is observed yet", anchor=False)
         st.markdown(
             "Name the endpoints and their targets in a YAML file (docs/config.md) and start with "
-            "`tierdeck up --config FILE`, or look around with recorded data: `tierdeck up --demo`."
+            "`tierdeck up --config FILE`, read them from a Prometheus (docs/connect.md) with "
+            "`tierdeck up --prometheus ADDRESS`, or look around on a simulated fleet: `tierdeck up --demo`."
         )
 
 

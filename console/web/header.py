@@ -49,7 +49,7 @@ def window_picker() -> str:
 
 def _status(about: str) -> None:
     now = time.time()
-    age, past = queries.data_age(now), queries.filling_in(now)
-    is_fine = age.fresh and (past is None or past.fresh)
-    words = escaped(" · ".join(filter(None, (about, age.words, past.words if past else ""))))
+    told = [queries.data_age(now), *filter(None, (queries.filling_in(now), queries.trouble(now)))]
+    is_fine = all(one.fresh for one in told)
+    words = escaped(" · ".join(filter(None, (about, *(one.words for one in told)))))
     st.caption(words if is_fine else f":orange[{words}]")

@@ -33,6 +33,7 @@ def run() -> list[Measure]:
     return [
         measure(f"{REPLICAS:,} replicas from Prometheus: a round", round_["cpu_seconds"], "CPU s", at_most=3),
         measure("the same beside its peer", round_["cpu_seconds"], "CPU s", peer=peer),
+        measure("rolling that round up", round_["rollup_cpu_seconds"], "CPU s"),
         measure("queries of that round", round_["queries"], "queries", at_most=12),
         measure("memory of that process", round_["memory_mib"], "MiB", at_most=500),
         measure(f"{DAY_REPLICAS} replicas from Prometheus: back-fill of 24 h", day["seconds"], "s", at_most=60),

@@ -48,6 +48,14 @@ stands (`100 * a / b`, `a / (b / 100)`, `a / b / 0.01`), and one variable or one
 (`$m` and `${m:regex}`, `"a|b"` and `"(b|a)"`) is one condition. Rules that are about cache metrics look only at \
 names that are known from vLLM, LMCache and the routers.
 
+`vllm_` in place of `vllm:` is no fault: some set-ups store the names so, and no file says what its Prometheus \
+holds. Only both in one calculation are one, since they never meet.
+
+An alert on what the same file records is judged by the recorded expression: against which scale its threshold \
+stands, and whether it was recorded upside down. A name that is recorded in several ways is not followed. A ratio \
+held against more than 1, as in `> 1.05`, looks for tokens that count twice; per cent are suspected from above 2 on, \
+and in `< 1.5`. A figure in per cent that is held against 0.1 up to 1 is told too.
+
 ## Rules
 
 `unparsable` is told of a query that Prometheus would refuse, with the parser's message. The others, in the \

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.browser import console, free_port
 from tests.support.console_store import Habit, Made, fill
+from tests.support.processes import running, wait_until
 
 
 def get(url: str) -> tuple[int, str]:
@@ -59,6 +60,23 @@ def test_sigterm_ends_it_with_exit_code_0(tmp_path: Path) -> None:
         time.sleep(0.1)
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
+    assert "Traceback" not in log.read_text()
+
+
+def catches_sigterm(process: subprocess.Popen[bytes]) -> bool:
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught >> (signal.SIGTERM - 1) & 1)
+
+
+def test_sigterm_while_it_starts_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    environment = {"TIERDECK_DATABASE_URL": f"sqlite:///{tmp_path}/missing.db"}
+    log = tmp_path / "log"
+    with running("console.web", "--port", "0", log=log, **environment) as process:
+        # it is warming up then, and its port is not open yet
+        wait_until(lambda: catches_sigterm(process), "its signal handler", log)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
     assert "Traceback" not in log.read_text()
 
 

@@ -51,6 +51,11 @@ class Deck:
         ledger = self.ledger()
         return (ledger.prompt_tokens or 0.0) if ledger else 0.0
 
+    def stopped(self) -> list[bool]:
+        """Whether each process that ever reported has signed off."""
+        with Store.open(self.url) as store:
+            return list(store.processes()["stopped_at"].notna())
+
     def last_counter(self) -> float:
         """A's lookup counter as the accountant last saw it."""
         with Store.open(self.url) as store:
@@ -85,9 +90,11 @@ def test_told_to_stop_it_writes_what_is_left_and_ends_well(deck: Deck) -> None:
         wait_until(deck.config.exists, "the replay", deck.log)
         with deck.collectors() as process:
             wait_until(lambda: deck.tokens() > 0, "tokens in the store", deck.log)
+            wait_until(lambda: deck.stopped() == [False], "the first heartbeat", deck.log)
             process.send_signal(signal.SIGTERM)
             assert process.wait(30) == 0
     assert "collectors_stopped" in deck.log.read_text()
+    assert deck.stopped() == [True]
 
 
 def test_an_edit_of_the_configuration_is_taken_and_a_broken_one_leaves_the_last_in_force(deck: Deck) -> None:
@@ -132,5 +139,5 @@ def test_a_broken_configuration_at_the_start_is_one_line_and_exit_code_2(deck: D
     with deck.collectors() as process:
         assert process.wait(60) == 2
     line = deck.log.read_text().strip().splitlines()[-1]
-    assert "endpoints.0.replicas: Field required" in line
+    assert "endpoints.0.replicas: missing" in line
     assert "Traceback" not in deck.log.read_text()

@@ -40,6 +40,16 @@ def test_explain_speaks_to_people_too(tmp_path: Path) -> None:
     assert "by token: unknown: no prompt tokens looked up in the window; by request: " in done.stdout
 
 
+def test_up_refuses_a_broken_file_before_it_makes_or_starts_anything(tmp_path: Path) -> None:
+    home, config = tmp_path / "home", tmp_path / "deck.yaml"
+    config.write_text("endpoints: []")
+    done = tierdeck(home, "up", "--config", str(config), "--port", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"tierdeck: {config}: endpoints: empty, at least one entry is needed")
+    assert len(done.stderr.splitlines()) == 1
+    assert not home.exists()
+
+
 def test_lint_names_faults_and_says_by_its_exit_code_whether_there_are_any(tmp_path: Path) -> None:
     faulty = tierdeck(tmp_path, "lint", str(BOARDS / "llm-d-alerts.yaml"), "--json")
     document = json.loads(faulty.stdout)
@@ -59,7 +69,7 @@ def test_lint_names_faults_and_says_by_its_exit_code_whether_there_are_any(tmp_p
     ("args", "code", "says"),
     [
         (["explain", "no-such-folder"], 2, "no-such-folder is not a directory"),
-        (["explain"], 2, "Missing argument"),
+        (["explain"], 2, "nothing to explain. Name a snapshot directory, or a Prometheus with --prometheus."),
         (["ledger", "x", "--window", "soon"], 2, "'soon' is not a duration"),
         (["ledger", "x", "--window", "1s"], 2, "holds no two scrapes"),
         (["snapshot", "new", "--every", "0.2s"], 2, "can't be below one second"),

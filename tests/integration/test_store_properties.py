@@ -39,7 +39,10 @@ def merged(rounds: Sequence[Round]) -> ReplicaAccount:
 
 def stored(store: Store, cluster: str, start_at: float, end_at: float) -> ReplicaAccount:
     (found,) = store.accounts(start_at, end_at, cluster, stale_after_seconds=FOREVER)
-    return found.replicas[0]
+    account = found.replicas[0]
+    # what was open at the edges, and whether vLLM's counts reach them, is more than what merging tells
+    ledger = replace(account.ledger, open_at_start=None, open_at_end=None, engine_covers=True)
+    return replace(account, ledger=ledger)
 
 
 def later(one: Round, who: ReplicaKey, seconds: float) -> Round:

@@ -54,6 +54,25 @@ def test_buckets_hold_what_ended_in_them(store: Store) -> None:
         assert coarse["prompt_tokens"].tolist() == [500.0]
 
 
+@pytest.mark.parametrize("resolution", [Resolution.RAW, Resolution.MINUTE])
+def test_a_round_that_tells_of_a_gap_too_is_spread_over_it(store: Store, resolution: Resolution) -> None:
+    # a: 100 a round for 4 minutes; b was not read for 3 minutes, and its next round has all of their 1,200 tokens
+    steady = [a_round(T0 + 15 * n, prompt=100.0) for n in range(1, 17)]
+    gap = [a_round(T0 + 15 * n, key("b"), prompt=None) for n in range(1, 12)]
+    whole = a_round(T0 + 180, key("b"), counts=ledger(T0 + 180, 1200.0, seconds=180.0))
+    after = [a_round(T0 + 15 * n, key("b"), prompt=100.0) for n in range(13, 17)]
+    store.append([*steady, *gap, whole, *after])
+    store.rollup(T0 + 300, LIMITS)
+    found = store.endpoint_series(T0, T0 + 240, resolution)
+    total = store.endpoint_series(T0, T0 + 240, resolution, total=True)
+    width = resolution.value or 15
+    rates = (found["prompt_tokens"] / found["covers"] / width).round(6).tolist()
+    # 100 and 100 in 15 s from the moment on at which b is read again, 100 in 15 s before
+    known = [round((200 if one.timestamp() + width >= T0 + 180 else 100) / 15, 6) for one in found["at"]]
+    assert rates == known
+    assert total["covers"].tolist() == found["covers"].tolist()
+
+
 def test_rolling_up_again_changes_nothing(store: Store) -> None:
     store.append([a_round(T0 + 15 * n, prompt=10.0, ttft=histogram(1, 0, 0, 0, 1)) for n in range(1, 200)])
     store.rollup(T0 + 3000, LIMITS)

@@ -10,6 +10,7 @@ from tierdeck.account import Answer, Gauges
 from tierdeck.fleet import FLEET, Target
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note, NoteCode
+from tierdeck.resolution import Resolution
 from tierdeck.rounds import Scrape
 
 
@@ -34,6 +35,18 @@ def test_a_window_begins_after_its_start_and_holds_its_end(declared: Store) -> N
     declared.append([a_round(T0, prompt=1.0), a_round(T0 + 15, prompt=10.0), a_round(T0 + 30, prompt=100.0)])
     (found,) = declared.accounts(T0, T0 + 15)
     assert found.replicas[0].ledger.prompt_tokens == 10.0
+
+
+def test_a_window_knows_the_requests_that_were_open_at_its_edges(declared: Store) -> None:
+    def busy(at: float, running: float | None) -> None:
+        declared.append([a_round(at, gauges=Gauges(running=running, waiting=1.0))])
+
+    for at, running in ((T0 - 15, 3.0), (T0, None), (T0 + 15, 8.0), (T0 + 30, 5.0)):
+        busy(at, running)
+    found = declared.accounts(T0, T0 + 30)[0].replicas[0].ledger
+    assert (found.open_at_start, found.open_at_end) == (4.0, 6.0)  # 3 + 1, as last told before; 5 + 1
+    found = declared.accounts(T0, T0 + 30, stale_after_seconds=10)[0].replicas[0].ledger
+    assert (found.open_at_start, found.open_at_end) == (None, 6.0)
 
 
 def test_the_same_round_twice_counts_once(declared: Store) -> None:
@@ -217,6 +230,24 @@ def test_target_status_tells_the_last_scrape_of_every_declared_target(declared: 
     declared.append([a_round(T0 + 60)])
     assert declared.target_status()["consecutive_failures"].tolist()[0] == 0
     assert declared.target_status("west").empty
+
+
+def test_a_process_that_signs_off_has_stopped_until_it_beats_again(store: Store) -> None:
+    def stopped() -> list[bool]:
+        return list(store.processes()["stopped_at"].notna())
+
+    store.beat("collectors", "host 1:42", "0.1", T0, T0 + 5)
+    store.beat("collectors", "host-2:42", "0.1", T0, T0 + 4)
+    store.sign_off("collectors", "host 1:42", T0 + 7)
+    assert store.processes()["stopped_at"].iloc[0].timestamp() == T0 + 7
+    assert stopped() == [True, False]
+    store.beat("collectors", "host 1:42", "0.1", T0 + 60, T0 + 65)
+    assert stopped() == [False, False]
+    store.sign_off("collectors", "host 1:42", T0 + 70)
+    assert stopped() == [True, False]
+    store.prune(T0 + 500, dict.fromkeys(Resolution, 100))
+    store.beat("collectors", "host 1:42", "0.1", T0, T0 + 1)
+    assert stopped() == [False]
 
 
 def test_processes_tell_their_last_beat(store: Store) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from tests.support.any_fleets import FIRST_MOMENT, fleets
 from tests.support.memory_prometheus import MemoryPrometheus

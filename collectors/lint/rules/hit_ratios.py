@@ -28,7 +28,12 @@ _CONDITIONAL = re.compile(
 
 
 def _inverted(query: Query) -> Iterator[Fault]:
-    for found in ratios(query.tree):
+    yield from _upside_down(query.tree)
+    yield from _inverted_record(query)
+
+
+def _upside_down(tree: Expr) -> Iterator[Fault]:
+    for found in ratios(tree):
         top, bottom = found.top, found.bottom
         if (top.role, bottom.role) != ("lookups", "hits") or found.node.matching.group:
             continue
@@ -36,8 +41,23 @@ def _inverted(query: Query) -> Iterator[Fault]:
         right = put(found.node.right, bottom.core, top.core)
         yield Fault(
             "Lookups are divided by hits: where 80 % were found this says 125 %.",
-            put(query.tree, found.node, replace(found.node, left=left, right=right)),
+            put(tree, found.node, replace(found.node, left=left, right=right)),
         )
+
+
+def _inverted_record(query: Query) -> Iterator[Fault]:
+    """An alert on what the file records upside down."""
+    for name in selectors(query.tree) if query.alert else ():
+        made = query.recorded.get(name.name)
+        if made is None:
+            continue
+        upright = next((fault.fixed for fault in _upside_down(query.spelled_out(made))), None)
+        if upright is not None:
+            plain = name == Selector(name.name)
+            yield Fault(
+                f"{name.name} is recorded as lookups divided by hits: where 80 % were found this says 125 %.",
+                put(query.tree, name, upright) if plain else None,
+            )
 
 
 def _selects(query: Query, selector: Selector) -> frozenset[Matcher]:

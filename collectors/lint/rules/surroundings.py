@@ -23,17 +23,20 @@ from collectors.lint.promql import (
 )
 from collectors.lint.query import Example, Fault, Query, Rule
 from collectors.lint.scales import hundredth, scale
-from collectors.lint.shapes import Ratio, beneath_complements, compared, ratio
+from collectors.lint.shapes import Ratio, beneath_complements, compared, ratio, unscaled
 from collectors.source import Kind
 from tierdeck.readings import Reading
 
 _ENOUGH_TOKENS = 1000.0
 """Tokens in the range below which a hit ratio says little: as many as `warming` asks for."""
+_TWICE = 2
+_LEAST_SHARE = 0.1
+"""A figure in per cent that is held against less than this may mean so little: hits at all, or none."""
 _TRAFFIC = (Reading.REQUESTS, Reading.RUNNING)
 
 
 def _percent(query: Query) -> Iterator[Fault]:
-    found = scale(query.tree)
+    found = scale(query.spelled_out(query.tree))
     if found.hundreds > 1 and found.is_fraction(found.hundreds):
         yield Fault("A ratio is multiplied by 100 twice.", hundredth(query.tree))
     elif found.hundreds > 0 and query.unit == "percentunit" and (found.fraction or found.divides):
@@ -52,17 +55,22 @@ def _per_cent_threshold(query: Query) -> Iterator[Fault]:
         held = compared(node)
         if held is None or not isinstance(node, Binary):
             continue
-        value, _, threshold = held
-        if 1 < threshold <= 100 and scale(value).is_fraction(0):
-            instead = Number(threshold / 100)
-            yield Fault(
-                f"This lies between 0 and 1 and is held against {threshold:g}: the answer never changes.",
-                put(
-                    query.tree,
-                    node,
-                    replace(node, right=instead) if value is node.left else replace(node, left=instead),
-                ),
+        value, op, threshold = held
+        found = scale(query.spelled_out(value))
+        # a ratio above 1.05, or above 2, is asked for by who looks for tokens that count twice
+        least = _TWICE if op in (">", ">=") else 1
+        if least < threshold <= 100 and found.is_fraction(0):
+            meant, told = (
+                threshold / 100,
+                f"between 0 and 1 and is held against {threshold:g}: the answer never changes",
             )
+        elif _LEAST_SHARE <= threshold < 1 and found.is_fraction(1):
+            meant, told = threshold * 100, f"between 0 and 100 and is held against {threshold:g}, not even one per cent"
+        else:
+            continue
+        instead = Number(round(meant, 12))
+        fixed = replace(node, right=instead) if value is node.left else replace(node, left=instead)
+        yield Fault(f"This lies {told}.", put(query.tree, node, fixed))
 
 
 def _no_match(query: Query) -> Iterator[Fault]:
@@ -135,7 +143,7 @@ def _no_guard(query: Query) -> Iterator[Fault]:
             continue
         value, op, _ = held
         inner, falls = beneath_complements(value)
-        found = ratio(inner)
+        found = ratio(unscaled(inner))
         if op not in ((">", ">=") if falls else ("<", "<=")):
             continue
         if found is None or not found.is_hit_ratio or found.bottom.guarded:

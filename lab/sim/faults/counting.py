@@ -57,7 +57,8 @@ class HitsNotUpdated(BaseFault):
     name = "hits-not-updated"
     seen = (
         "L0 falls to 0 and what it serves counts as miss, on one replica, with a TTFT as before; LMCache found those "
-        'tokens (note `found_not_loaded`), and `prompt_tokens_cached_by_source{source="device"}` goes on'
+        'tokens (note `found_not_loaded`), and `prompt_tokens_cached_by_source{source="device"}` goes on, which the '
+        "note `not_wired` says with both figures"
     )
 
     def on(self, fleet: Fleet, target: FaultTarget) -> None:
@@ -106,7 +107,10 @@ class TtftUndercounted(BaseFault):
     """Every second first token is not observed, as under very high concurrency."""
 
     name = "ttft-undercounted"
-    seen = "TTFT counts half as many answers as requests ended, and its quantiles are of those alone"
+    seen = (
+        "note `counters_disagree`: TTFT counts half as many answers as requests ended, and its quantiles are of those "
+        "alone"
+    )
 
     def on(self, fleet: Fleet, target: FaultTarget) -> None:
         fleet.replica(target).miscounts.ignores_half_of_ttft = True

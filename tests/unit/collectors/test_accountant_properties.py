@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from tests.support.expositions import vllm
 from tierdeck.fleet import Replica, ReplicaKey, SourceKind, Target

@@ -1,5 +1,6 @@
 """The configuration file: complete ones are taken whole, broken ones refused in one line that names the key."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -48,13 +49,13 @@ def test_a_whole_file_becomes_an_inventory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("strategy: prefixaware", "strategy: random"), "endpoints.0.strategy: Input should be"),
+        (("strategy: prefixaware", "strategy: random"), "endpoints.0.strategy: one of 'roundrobin'"),
         (('"http://10.0.0.7:8000"', '"10.0.0.7:8000"'), "endpoints.0.replicas.0.targets: vllm: '10.0.0.7:8000' is not"),
         (("lmcache-mp:", "lmcache_mp:"), "endpoints.0.replicas.0.targets: lmcache_mp is no kind of target"),
         (("name: b", "name: a"), "endpoints.0: replica 'a' is listed twice"),
-        (("name: chat", "nme: chat"), "endpoints.0.name: Field required"),
-        (("model: llama", "modell: llama"), "endpoints.0.modell: Extra inputs"),
-        (("57344", "lots"), "endpoints.0.kv_bytes_per_token: Input should be a valid integer"),
+        (("name: chat", "nme: chat"), "endpoints.0.name: missing"),
+        (("model: llama", "modell: llama"), "endpoints.0.modell: there is no such key"),
+        (("57344", "lots"), "endpoints.0.kv_bytes_per_token: a whole number is needed"),
         (("name: chat", "name: _fleet"), "endpoints.0.name: a name begins with"),
         (("name: chat", "name: .."), "endpoints.0.name: a name begins with"),
         (("10.0.0.7:8000", "10.0.0.7:99999"), "endpoints.0.replicas.0.targets: vllm: 'http://10.0.0.7:99999' is not"),
@@ -63,7 +64,9 @@ def test_a_whole_file_becomes_an_inventory(tmp_path: Path) -> None:
         (("model: llama", "model: llama\n    model: qwen"), "model is given twice"),
         (("model: llama", "model: " + "[" * 2000), "not YAML"),
         (("endpoints:", "endpoints: ["), "not YAML"),
-        (("endpoints:", "endpoint:"), "endpoints: Field required"),
+        (("endpoints:", "endpoint:"), "endpoints: missing"),
+        (("57344", "-1"), "endpoints.0.kv_bytes_per_token: a number above 0 is needed"),
+        (("model: llama", "model: [a]"), "endpoints.0.model: text is needed"),
     ],
 )  # fmt: skip
 def test_a_broken_file_is_refused_with_its_key(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -73,6 +76,30 @@ def test_a_broken_file_is_refused_with_its_key(tmp_path: Path, change: tuple[str
         read_config(path, "prod")
     assert message in str(caught.value)
     assert "\n" not in caught.value.line()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("endpoints: []", "endpoints: empty, at least one entry is needed"),
+        ("endpoints:", "endpoints: a list is needed, each entry after a dash"),
+        ("endpoints: chat", "endpoints: a list is needed, each entry after a dash"),
+        ("endpoints: [chat]", "endpoints.0: keys with values are needed"),
+        ("endpoints: [{name: chat, replicas: []}]", "endpoints.0.replicas: empty, at least one entry is needed"),
+        ("endpoints: [{name: chat, replicas: [{name: a, targets: {}}]}]", "targets: empty, at least one entry"),
+        ("endpoints: [{name: chat, replicas: [{name: a, targets: [x]}]}]", "targets: keys with values are needed"),
+        ("endpoints: [{name: 7, replicas: []}]", "endpoints.0.name: text is needed"),
+        ("[]", "endpoints: missing"),
+        ("", "endpoints: missing"),
+    ],
+)
+def test_an_empty_or_misplaced_value_is_told_in_our_own_words(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "deck.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_config(path, "prod")
+    assert message in str(caught.value)
+    assert not re.search("Input should|valid|Field|validation|pydantic", caught.value.line())
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

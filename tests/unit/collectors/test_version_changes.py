@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from tests.support.expositions import START, lmcache_mp, vllm
 from tierdeck.fleet import Replica, ReplicaKey, Target

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from console.cli.past import STRETCHES, Missing, missing
+from console.cli.children import Children
+from console.cli.past import STRETCHES, Missing, Past, missing
 from console.words import backfill_words
+from db import Store
 from tierdeck.backfill import Backfill
+from tierdeck.settings import Settings
 
 NOW, HOUR, MINUTE = 1_800_000_000.0, 3600.0, 60.0
 DAY = 24 * HOUR
@@ -45,6 +49,15 @@ def test_a_later_start_goes_on_where_an_earlier_one_was_cut_off() -> None:
     part = replace(REST, done_at=NOW - 6 * HOUR)
     assert list(missing(known(LAST, MIDDLE, part), later, DAY)) == [Missing(A_DAY, NOW - 6 * HOUR, NOW - HOUR, NOW)]
     assert list(missing(known(LAST, MIDDLE, REST), later, DAY)) == []
+
+
+def test_a_start_with_all_of_it_filled_in_says_nothing_of_it(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    with Store.open(settings.store_url, migrate=True) as store:
+        for one in (LAST, MIDDLE, REST):
+            store.tell_backfill(one)
+    past = Past(settings, Children(tmp_path, {}), DAY)
+    assert [past.go_on(), past.go_on()] == ["", ""]
 
 
 def test_who_wants_no_history_gets_none_more() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from console.trends import bucket_seconds, complete, rates, shares, trend
+from console.trends import bucket_seconds, complete, fleet_tokens, rates, shares, trend
 
 
 def series(starts: list[float], **columns: list[float]) -> pd.DataFrame:
@@ -41,6 +41,16 @@ def test_shares_and_rates() -> None:
     assert shares(tokens(120.0))[["L0", "miss"]].iloc[0].tolist() == [0.25, 0.75]
     assert rates(tokens(120.0))[["L0", "miss"]].iloc[0].tolist() == [0.5, 1.5]
     assert math.isnan(shares(tokens(0.0))["L0"].iloc[0])
+
+
+def test_tokens_of_a_longer_time_than_their_bucket_are_divided_by_it() -> None:
+    # one: 400 in a minute; two: 1,600 of four minutes, told in one of them: 400 a minute as well
+    figures = {"prompt_tokens": [400.0, 1600.0], "l0": [100.0, 400.0], "miss": [300.0, 1200.0], "covers": [1.0, 4.0]}
+    rest = {name: [0.0, 0.0] for name in ("l1", "l2", "lower", "transfer")}
+    found = fleet_tokens(complete(series([0, 0], **figures, **rest), 60, 0, 60))
+    assert found["covered_seconds"].tolist() == [150.0]  # 2,000 tokens at 800 a minute
+    assert (rates(found)["L0"] * 60).tolist() == [200.0]
+    assert shares(found)["L0"].tolist() == [0.25]
 
 
 def test_a_trend_has_one_value_a_step_and_nan_in_gaps() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import re
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from console import queries
 from console.web.views import VIEWS
+from db import Store
 from tests.support.console_store import Habit, Made, fill, usual_fleet
 
 NAMES = [view.path for view in VIEWS]
@@ -198,6 +201,32 @@ def test_admin_puts_failing_targets_first(store: str, now: float) -> None:
     assert targets["last error"].tolist()[0] == "connection refused"
     assert "1 failing" in words(app)
     assert "SQLite, one file" in words(app)
+
+
+def test_admin_tells_a_stopped_process_from_a_silent_one(store: str, now: float) -> None:
+    with Store.open(store, migrate=True) as deck:
+        for instance, beat_at in (("alive", now - 5), ("killed", now - 600), ("stopped", now - 700)):
+            deck.beat("collectors", instance, "0.1", now - 1000, beat_at)
+        deck.sign_off("collectors", "stopped", now - 690)
+    shown = open_view("admin").dataframe[0].value
+    at = datetime.fromtimestamp(now - 690, UTC)
+    states = ["● alive", "✕ silent", f"○ stopped at {at:%Y-%m-%d %H:%M} UTC"]
+    assert dict(zip(shown["instance"], shown["state"], strict=True)) == dict(
+        zip(("alive", "killed", "stopped"), states, strict=True)
+    )
+    assert shown["up for"].tolist()[2] == "5 min"  # 1000 - 690 s
+
+
+def test_what_keeps_the_collectors_from_reading_stands_in_every_header(store: str, now: float) -> None:
+    with Store.open(store, migrate=True) as deck:
+        deck.beat("collectors", "a", "0.1", now - 1000, now - 5, trouble="prometheus:9090 can't be reached.")
+    for view in ("fleet", "endpoint"):
+        assert "collectors: prometheus:9090 can't be reached." in words(open_view(view))
+    assert open_view("admin").dataframe[0].value["trouble"].tolist() == ["prometheus:9090 can't be reached."]
+    with Store.open(store) as deck:
+        deck.beat("collectors", "a", "0.1", now - 1000, now - 2)
+    queries._processes.clear()
+    assert "can't be reached" not in words(open_view("fleet"))
 
 
 def test_names_from_outside_are_text_not_markup(store: str, now: float) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from collectors.accountant import Answered, ReplicaAccountant
+from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
 from collectors.explain import replica_account
+from collectors.round_parts import Answered
 from collectors.sources import BY_KIND
 from lab.sim.engine import SimReplica
 from lab.sim.fleet import Fleet, NoAnswerError

@@ -99,5 +99,12 @@ def test_what_an_identity_withholds_is_withheld_and_nothing_else_is() -> None:
     assert (loaded.l1.low.value, loaded.l1.high.value, loaded.by_token.value) == (0, 300, 0.7)
 
 
+def test_hits_that_stay_0_beside_cached_tokens_by_tier_are_not_wired() -> None:
+    notes = breaches(replace(SOUND, l0_hits=0.0, external_queries=1000.0, computed_tokens=None), of_cache=False)
+    assert [(note.code, note.evidence) for note in notes if "by tier" in note.evidence] == [
+        (NoteCode.NOT_WIRED, "by tier 700, hits 300")
+    ]
+
+
 def test_each_identity_is_told_once() -> None:
     assert len({one.says for one in IDENTITIES}) == len(IDENTITIES)

@@ -21,6 +21,9 @@ RIGHT = (
     "rate(vllm:prefix_cache_hits_total[5m]) or rate(vllm:prefix_cache_hits[5m])",
     "vllm:kv_cache_usage_perc or vllm:gpu_cache_usage_perc",
     "rate(vllm:prefix_cache_hits_total[5m]) or rate(vllm_prefix_cache_hits_total[5m])",
+    # in some set-ups Prometheus holds these names
+    "sum(rate(vllm_prefix_cache_hits_total[5m])) / sum(rate(vllm_prefix_cache_queries_total[5m]))",
+    "max(vllm_kv_cache_usage_perc)",
     "clamp_max(sum(rate(vllm:prefix_cache_hits_total[5m])) / sum(rate(vllm:prefix_cache_queries_total[5m])), 1)",
     "1 - sum(rate(vllm:prefix_cache_hits_total[5m])) / sum(rate(vllm:prefix_cache_queries_total[5m]))",
     (

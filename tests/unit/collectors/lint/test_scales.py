@@ -61,10 +61,50 @@ def test_two_hundreds_are_one_too_many(text: str, right: str) -> None:
         ("avg_over_time(vllm:kv_cache_usage_perc[5m]) > 90", "avg_over_time(vllm:kv_cache_usage_perc[5m]) > 0.9"),
         (f"1 - {RATIO} > 90 and {LOOKUPS} > 100", f"1 - {RATIO} > 0.9 and {LOOKUPS} > 100"),
         (f"100 * {RATIO} / 100 < 20 and {LOOKUPS} > 100", f"100 * {RATIO} / 100 < 0.2 and {LOOKUPS} > 100"),
+        (f"{RATIO} < 1.5 and {LOOKUPS} > 100", f"{RATIO} < 0.015 and {LOOKUPS} > 100"),
     ],
 )
 def test_a_fraction_held_against_per_cents_is_told(text: str, right: str) -> None:
     assert rules_and_right(text, alert=True) == ({"percent_unit"}, right)
+
+
+SUMMED = f"sum(100 * rate(vllm:prefix_cache_hits_total[5m])) / {LOOKUPS}"
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (f"{SUMMED} < 0.3 and {LOOKUPS} > 100", f"{SUMMED} < 30 and {LOOKUPS} > 100"),
+        (f"0.3 > {SUMMED} and {LOOKUPS} > 100", f"30 > {SUMMED} and {LOOKUPS} > 100"),
+        (f"100 * {RATIO} < 0.3 and {LOOKUPS} > 100", f"100 * {RATIO} < 30 and {LOOKUPS} > 100"),
+        ("100 * avg(vllm:kv_cache_usage_perc) > 0.9", "100 * avg(vllm:kv_cache_usage_perc) > 90"),
+    ],
+)
+def test_per_cents_held_against_a_fraction_are_told(text: str, right: str) -> None:
+    assert rules_and_right(text, alert=True) == ({"percent_unit"}, right)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SUMMED} < 30 and {LOOKUPS} > 100",
+        f"100 * {RATIO} < 1 and {LOOKUPS} > 100",
+        f"100 * {RATIO} < 0.01 and {LOOKUPS} > 100",
+        f"{RATIO} > 1.05",
+        f"{RATIO} >= 1.001",
+        f"{RATIO} > 1",
+        f"1.05 < {RATIO}",
+        f"{RATIO} > 2",
+    ],
+)
+def test_a_threshold_that_fits_or_looks_for_double_counts_is_no_fault(text: str) -> None:
+    assert judge(text, alert=True) == []
+
+
+def test_a_hundred_within_a_sum_is_one_like_any_other() -> None:
+    assert rules_and_right(SUMMED, "percentunit") == ({"percent_unit"}, RATIO)
+    guard = "sum(increase(vllm:prefix_cache_queries_total[5m])) > 1000"
+    assert rules_and_right(f"{SUMMED} < 30", alert=True) == ({"no_traffic_guard"}, f"{SUMMED} < 30 and {guard}")
 
 
 def test_a_figure_is_multiplied_where_nothing_scales_it() -> None:

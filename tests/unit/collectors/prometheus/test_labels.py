@@ -98,11 +98,11 @@ def test_keep_and_drop_say_what_is_watched() -> None:
         ({"target_label": "endpoint", "replacement": "${2}"}, "'${2}' wants a group"),
         ({"target_label": "endpoint", "replacement": "${pod}"}, "'${pod}' wants a group"),
         ({"target_label": "endpoint", "replacement": "${1x}"}, "'${1x}' wants a group"),
-        ({"target_label": "pod"}, "Input should be"),
+        ({"target_label": "pod"}, "target_label: this value can't be used"),
         ({"action": "keep", "target_label": "role"}, "target_label belongs to the action replace"),
         ({}, "target_label belongs to the action replace"),
-        ({"action": "labeldrop"}, "'replace', 'keep' or 'drop'"),
-        ({"source_labels": [], "target_label": "role"}, "at least 1 item"),
+        ({"action": "labeldrop"}, "action: this value can't be used"),
+        ({"source_labels": [], "target_label": "role"}, "source_labels: empty, at least one entry is needed"),
     ],
 )
 def test_a_rule_that_can_never_work_is_refused_in_one_line_that_names_it(entry: dict[str, Any], sentence: str) -> None:
