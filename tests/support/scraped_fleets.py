@@ -32,7 +32,7 @@ class Pod:
         number: of the pod: its name and address.
         pages: by target and number of the moment; None where the scrape fails, no entry where it is not scraped.
         delay_seconds: from a scrape to the moment after it, by target.
-        late: numbers of moments whose scrapes are readable only after the moment: not a pod's first one, which would
+        late: numbers of moments whose scrapes are readable only after the moment: not a pod's first page, which would
             be its baseline, nor its last one, nor where two targets are one process, which would seem to part.
     """
 
@@ -119,8 +119,9 @@ def pods(draw: st.DrawFn, most_steps: int = 4, *, may_be_late: bool = False) -> 
             bodies = {step: moments[step].get(target) for step in range(born, gone + 1)}
             pages[target] = {step: None if body is None else change(body) for step, body in bodies.items()}
         delays = {target: draw(st.sampled_from([0.0, 0.125, 5.0, 9.5])) for target in targets}
-        can_be_late = may_be_late and kind.paths == 1 and born + 1 < gone
-        late = frozenset(draw(st.sets(st.integers(born + 1, gone - 1))) if can_be_late else ())
+        read = [step for bodies in pages.values() for step, body in bodies.items() if body]
+        can_be_late = may_be_late and kind.paths == 1 and min(read, default=gone) + 1 < gone
+        late = frozenset(draw(st.sets(st.integers(min(read) + 1, gone - 1))) if can_be_late else ())
         found.append(Pod(number, pages, delays, late))
     return last, found
 
