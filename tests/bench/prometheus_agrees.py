@@ -27,5 +27,10 @@ def run() -> list[Measure]:
     furthest = max(found, key=lambda one: one.an_edge)
     return [
         measure(f"tokens of {_SECONDS} s at speed 10, through Prometheus", asked, "tokens", peer=("direct", direct)),
-        measure(f"furthest apart: {furthest}", furthest.an_edge, "scrape intervals an edge", at_most=1),
+        measure(
+            f"furthest apart: {furthest.endpoint}/{furthest.replica} {furthest.count}",
+            furthest.an_edge,
+            "scrape intervals an edge",
+            at_most=1,
+        ),
     ]
