@@ -95,7 +95,8 @@ def _progress(past: Past, stretch: Stretch, store: Store) -> Backfill | None:
 
 
 def _name(source: str, stretch: Stretch) -> str:
-    return f"{stretch.name} of {source}"
+    """As pages tell it; without the scheme, of which a page would make a link."""
+    return f"{stretch.name} of {source.rpartition('://')[2]}"
 
 
 def _longest_interval(asking: Asking) -> int:
