@@ -82,7 +82,7 @@ def _targets(found: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
             "last success": [_ago(at, now) for at in found["last_success_at"]],
             "last error": found["reason"].mask(never, "not scraped yet"),
             "failures in a row": found["consecutive_failures"],
-            "took": [format_seconds(value) if pd.notna(value) else "" for value in found["duration_seconds"]],
+            "took": [format_seconds(value) if value > 0 else "" for value in found["duration_seconds"]],
             "size": [format_size(value) if pd.notna(value) else "" for value in found["body_bytes"]],
             "address": found["url"],
         }

@@ -30,9 +30,11 @@ class Stretch:
 
 _HOUR = 3600.0
 _STRETCHES = (
-    Stretch("last hour", _HOUR, 0.0, 60),
-    Stretch("history", float("inf"), _HOUR, 300),
+    Stretch("the last hour", _HOUR, 0.0, 60),
+    Stretch("the last six hours", 6 * _HOUR, _HOUR, 60),
+    Stretch("the history", float("inf"), 6 * _HOUR, 300),
 )
+"""As finely as it is looked at: windows of up to six hours are drawn minute by minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def _progress(past: Past, stretch: Stretch, store: Store) -> Backfill | None:
 
 
 def _name(source: str, stretch: Stretch) -> str:
-    return f"{stretch.name} of {source}"
+    """As pages tell it; without the scheme, of which a page would make a link."""
+    return f"{stretch.name} of {source.rpartition('://')[2]}"
 
 
 def _longest_interval(asking: Asking) -> int:

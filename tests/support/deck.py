@@ -27,8 +27,9 @@ class Deck:
         self.environment = {**os.environ, "TIERDECK_HOME": str(home / "deck")}
 
     def address(self) -> str:
-        found = re.search(r"http://127\.0\.0\.1:\d+", self.log.read_text())
-        return found[0] if found else ""
+        """Of its console; empty before it is up."""
+        found = re.search(r"^Tierdeck is up on .*: (http://127\.0\.0\.1:\d+)$", self.log.read_text(), re.MULTILINE)
+        return found[1] if found else ""
 
     def change(self, what: str, body: dict[str, object]) -> Any:
         """Change the simulated fleet through its admin API."""

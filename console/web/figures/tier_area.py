@@ -16,6 +16,7 @@ from console.web.palette import Palette
 
 _ONE_ROW, _TITLE_OF_TWO_ROWS = 5, 76
 """Areas whose names fit in one row over the chart, and the pixels that two rows take with the title."""
+_FEW = 0.5
 _WORTH_A_WORD = 0.12
 """Least share of the window that a hole must span to be named."""
 
@@ -77,10 +78,12 @@ def _named_holes(series: pd.DataFrame, at: Array, found: list[Run], axis: TimeAx
     start, end = (instant.timestamp() * 1000 for instant in (axis.start, axis.end))
     for first, last in holes(found, at, start, end):
         if last - first >= _WORTH_A_WORD * (end - start):
-            yield (first + last) / 2, _why(series["prompt_tokens"][(at >= first) & (at < last)])
+            width = float(series["width_seconds"].iloc[0]) * 1000
+            yield (first + last) / 2, _why(series["prompt_tokens"][(at >= first) & (at < last)], (last - first) / width)
 
 
-def _why(prompt_tokens: pd.Series) -> str:
-    if prompt_tokens.empty:
+def _why(prompt_tokens: pd.Series, buckets: float) -> str:
+    """Of a hole so many buckets wide; a few rows in it, such as the first scrape's, don't speak for all of it."""
+    if len(prompt_tokens) < _FEW * buckets:
         return "no data"
     return "no traffic" if (prompt_tokens == 0).all() else "not readable"

@@ -71,6 +71,9 @@ def test_a_hole_is_named_by_its_reason() -> None:
     assert "no data in this window" in said(tier_area(idle.iloc[:0], AXIS, LIGHT, "?"))
     dark = sources(minutes(*range(15)), prompt_tokens=[1.0] * 5 + [NAN] * 10, L0=[1.0] * 5 + [NAN] * 10)
     assert "not readable" in said(tier_area(dark, AXIS, LIGHT, "?"))
+    # only the first scrape, which has nothing to compare with, lies before minute 11
+    begun = sources(minutes(*range(10, 15)), prompt_tokens=[NAN] + [1.0] * 4, L0=[NAN] + [1.0] * 4)
+    assert {"no data", "UTC"} == set(said(tier_area(begun, AXIS, LIGHT, "?")))
 
 
 def test_a_quantile_beyond_the_last_bound_is_a_mark_at_that_bound() -> None:

@@ -25,5 +25,9 @@ def test_replicas_that_differ_have_a_column_and_what_is_not_told_is_said() -> No
     assert version_column(mixed) == {"a": "vLLM 0.11.1", "b": "vLLM 0.32.0, LMCache unknown"}
 
 
+def test_where_no_process_tells_its_version_that_is_said_once() -> None:
+    assert version_words([replica("a", "vllm", "lmcache-mp"), replica("b", "vllm")]) == "versions not told"
+
+
 def test_an_endpoint_without_engine_or_cache_has_no_versions() -> None:
     assert version_words([replica("a", "router")]) == ""
