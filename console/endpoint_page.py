@@ -107,6 +107,10 @@ def _heat(series: pd.DataFrame, whole: pd.DataFrame, span: Span, order: list[str
     at = series["at"] if span.resolution.value else series["at"].dt.ceil(width) - width
     found = series.assign(at=at).pivot_table(index="replica", columns="at", values="hit_ratio", aggfunc="mean")
     buckets = pd.date_range(whole["at"].min(), whole["at"].max(), freq=width)
+    coarse = pd.Index(whole.loc[whole["is_spread"], "at"]).difference(found.columns)
+    if len(coarse):
+        found = found.reindex(columns=found.columns.union(coarse))
+        found[coarse] = found.bfill(axis=1)[coarse]
     return found.reindex(columns=buckets).reindex([*order, *sorted(set(series["replica"]) - set(order))])
 
 

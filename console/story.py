@@ -10,6 +10,7 @@ import pandas as pd
 from console.headlines import Headline, headlines
 from console.note_lines import NoteLine, note_lines
 from console.segments import Segment, Source, hit_bounds, segments
+from console.spread import spread
 from console.totals import NOTHING_READABLE, EndpointSummary, total
 from console.trends import bucket_seconds, complete, fleet_tokens, rates, shares
 from console.windows import Window
@@ -38,9 +39,9 @@ class Span:
         return pd.Timestamp(self.end_at, unit="s", tz="UTC")
 
     def cut(self, series: pd.DataFrame) -> pd.DataFrame:
-        """The complete buckets of a series of the store, with `width_seconds` and `covered_seconds`."""
+        """The complete buckets of a series, coarse rows spread; with `width_seconds` and `covered_seconds`."""
         width = bucket_seconds(series, self.resolution.value)
-        return complete(series, width, self.start_at, self.last_at)
+        return complete(spread(series, width), width, self.start_at, self.last_at)
 
 
 @dataclass(frozen=True, slots=True)

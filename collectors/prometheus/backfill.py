@@ -31,10 +31,8 @@ class Stretch:
 _HOUR = 3600.0
 _STRETCHES = (
     Stretch("the last hour", _HOUR, 0.0, 60),
-    Stretch("the last six hours", 6 * _HOUR, _HOUR, 60),
-    Stretch("the history", float("inf"), 6 * _HOUR, 300),
+    Stretch("the history", float("inf"), _HOUR, 300),
 )
-"""As finely as it is looked at: windows of up to six hours are drawn minute by minute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ HOURS = 2
 STEP_SECONDS = 60.0
 LEAST_SECONDS = 5.0
 """Between two of a deck's questions, which asks no more often than that."""
-STRETCHES = 3
-"""In which a day is filled in: the last hour, the five before it, and what is before them."""
+STRETCHES = 2
+"""In which a day is filled in: the last hour, and what is before it."""
 VIEWS = {
     "fleet": ("?window=1h", 10),
     "endpoint": ("endpoint?cluster=default&endpoint=chat&window=6h", 16),

@@ -91,7 +91,7 @@ def test_what_was_cut_off_is_gone_on_with(server: Server, tmp_path: Path) -> Non
         begun, hour = next(some), next(some)
         del some
         assert (begun.share, hour.share) == (0, 1)  # the last hour is one chunk for so few replicas
-        assert {one.source for one in filled(server, cut)} == {"the last six hours of test"}
+        assert {one.source for one in filled(server, cut)} == {"the history of test"}
         assert all(one.is_done for one in cut.backfills("default"))
         assert tokens(cut) == tokens(whole)
 
