@@ -16,6 +16,9 @@ from tierdeck.split import TierSplit
 from tierdeck.summary import Summary
 from tierdeck.tiers import Tier
 
+_ROUNDING = 1e-9
+"""Of the whole: less than that is not a rest, but what adding up left."""
+
 
 class Source(StrEnum):
     """Segments from hot to cold, as they lie on the bar from left to right."""
@@ -128,7 +131,8 @@ def source_series(series: pd.DataFrame) -> pd.DataFrame:
     ).fillna(0.0)
     whole = series["prompt_tokens"]
     known = known.where(~(known[Source.L0] > whole), other=0.0)  # more hit than looked up: nothing is a share
-    known[Source.UNKNOWN] = (whole - known.sum(axis=1)).clip(lower=0.0).fillna(0.0)
+    rest = whole - known.sum(axis=1)
+    known[Source.UNKNOWN] = rest.where(rest > _ROUNDING * whole, 0.0)
     known = known.where(whole.notna(), other=float("nan"))
     known.columns = pd.Index([str(source) for source in known.columns])
     return known.assign(at=series["at"], prompt_tokens=whole)

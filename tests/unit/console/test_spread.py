@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from console.segments import Source, source_series
 from console.spread import spread
 
 START = pd.Timestamp("2026-11-29 12:00", tz="UTC")
@@ -32,6 +33,12 @@ def test_a_row_of_five_minutes_is_a_fifth_in_each() -> None:
     ]  # fmt: skip
     assert found["is_spread"].tolist() == [False, True, True, True, True, False, False]
     assert set(found["hit_ratio"]) == {0.5}
+
+
+def test_parts_of_a_spread_row_leave_no_rest() -> None:
+    # 0.1 + 0.7 tokens a minute are not 0.8 in floating point
+    coarse = series((0, 4.0, 5.0), (5, 4.0, 5.0)).assign(l0=0.5, l1=0.0, l2=0.0, lower=0.0, miss=3.5, transfer=0.0)
+    assert (source_series(spread(coarse, 60.0))[str(Source.UNKNOWN)] == 0).all()
 
 
 def test_a_gap_in_scraping_stays_a_hole() -> None:
