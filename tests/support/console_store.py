@@ -139,6 +139,6 @@ def usual_fleet(end_at: float) -> list[Made]:
         ),
         Made("rag-32b", [Habit(l0=0.25, l1=0.3, ttft=0.5, splits=False), Habit(splits=False, ttft=0.6)],
              model="Qwen2.5-32B", strategy="kvaware"),
-        Made("batch-7b", [Habit(l0=0.3, l1=0, l2=0, ttft=70.0), Habit(silent_after=end_at - 300)],
+        Made("batch-7b", [Habit(l0=0.3, l1=0, l2=0, ttft=120.0), Habit(silent_after=end_at - 300)],
              model="Qwen2-7B", strategy="roundrobin"),
     ]  # fmt: skip
