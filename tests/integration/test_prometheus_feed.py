@@ -280,7 +280,7 @@ def test_a_past_that_was_cut_off_is_gone_on_with_and_comes_out_the_same(store: S
     told = deck.fill()
     assert told[-1] == 1
     assert deck.tokens(T0 - 14_400, T0) == truth
-    history = next(one for one in store.backfills("default") if one.source.startswith("history"))
+    history = next(one for one in store.backfills("default") if one.source.startswith("the history"))
     store.tell_backfill(replace(history, done_at=T0 - 9_000))  # cut off in mid-way
     deck.fill()
     assert deck.tokens(T0 - 14_400, T0) == truth
