@@ -96,13 +96,12 @@ def _explain_folder(folder: Path, settings: Settings) -> dict[str, Any]:
 
 
 def _explain_prometheus(settings: Settings, window_seconds: float, endpoint: str) -> dict[str, Any]:
-    from collectors.config import read_config
+    from collectors.config import read_rules
     from collectors.prometheus.asking import Asking
     from collectors.prometheus.explain import Wanted, explain_prometheus
     from collectors.prometheus.server import Server
 
-    path = settings.config_file
-    rules = read_config(path, settings.cluster).relabel if path is not None else ()
+    rules = read_rules(settings)
     with Server.of(settings) as server:
         asking = Asking(server, settings.prometheus_match)
         wanted = Wanted(int(server.server_time()), round(window_seconds), endpoint, settings.cluster)

@@ -19,6 +19,7 @@ from collectors.sources import BY_KIND
 from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, Target, source_kind
 from tierdeck.routing import RoutingStrategy
+from tierdeck.settings import Settings
 from tierdeck.units import format_size
 
 
@@ -151,6 +152,16 @@ def read_config(path: Path, cluster: str) -> Inventory:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
     return inventory_of(document, cluster, str(path))
+
+
+def read_rules(settings: Settings) -> tuple[Rule, ...]:
+    """The relabelling rules of the settings' configuration file; none without one.
+
+    Raises:
+        UsageError: the file is missing or broken.
+    """
+    path = settings.config_file
+    return read_config(path, settings.cluster).relabel if path is not None else ()
 
 
 def inventory_of(document: object, cluster: str, where: str) -> Inventory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from collectors.config import read_config
+from collectors.config import read_rules
 from collectors.prometheus.absent import nothing_found
 from collectors.prometheus.asking import Asking
 from collectors.prometheus.fleet import arrange
@@ -21,15 +21,13 @@ def discovered(settings: Settings) -> dict[str, Any]:
     Raises:
         TierdeckError: it does not answer, or has nothing of vLLM.
     """
-    path = settings.config_file
-    rules = read_config(path, settings.cluster).relabel if path is not None else ()
+    rules = read_rules(settings)
     with Server.of(settings) as server:
-        ahead = server.server_time() - time.time()
-        now = time.time() + ahead
+        now = server.server_time()
+        ahead = now - time.time()
         asking = Asking(server, settings.prometheus_match)
         asking.discover(now)
-        addresses = asking.catalogue.addresses
-        fleet = arrange(addresses, rules, settings.cluster)
+        fleet = arrange(asking.catalogue.addresses, rules, settings.cluster)
         if not fleet.endpoints:
             raise nothing_found(server, now, settings.prometheus_match)
     intervals = [address.interval_seconds for address in fleet.where if address.interval_seconds is not None]

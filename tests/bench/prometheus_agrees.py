@@ -19,6 +19,7 @@ def run() -> list[Measure]:
     with tempfile.TemporaryDirectory() as folder, two_collectors(Path(folder)) as pair:
         start_at = pair.begin()
         pair.disturb(start_at)
+        # the ten minutes are what is measured: nothing tells earlier that they are over
         time.sleep(max(0.0, start_at + _SECONDS - time.time()))
         found = pair.differences(start_at, start_at + _SECONDS)
     asked, direct = (

@@ -55,9 +55,7 @@ def test_sigterm_ends_it_with_exit_code_0(tmp_path: Path) -> None:
         process = subprocess.Popen(
             [sys.executable, "-m", "console.web", "--port", str(port)], env=environment, stdout=output, stderr=output
         )
-    ends_at = time.monotonic() + 60
-    while "console listening at http://127.0.0.1" not in log.read_text() and time.monotonic() < ends_at:
-        time.sleep(0.1)
+    wait_until(lambda: "console listening at http://127.0.0.1" in log.read_text(), "the console", log)
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
     assert "Traceback" not in log.read_text()

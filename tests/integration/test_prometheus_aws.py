@@ -73,10 +73,11 @@ def test_without_its_library_only_amazon_can_not_be_asked() -> None:
     code = (
         "import sys; sys.modules['botocore'] = None\n"
         "from collectors.prometheus.server import Server\n"
+        "from tierdeck.errors import UsageError\n"
         "from tierdeck.settings import Settings\n"
         "Server.of(Settings(prometheus_url='http://127.0.0.1:9'))\n"
         "try: Server.of(Settings(prometheus_url='http://127.0.0.1:9', prometheus_aws_region='eu-west-1'))\n"
-        "except Exception as error: print(error.line())"
+        "except UsageError as error: print(error.line())"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "extra `aws`" in answer.stdout

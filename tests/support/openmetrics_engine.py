@@ -26,7 +26,7 @@ def main() -> None:
     while True:
         counters["prefix_cache_queries"].inc(LOOKED_UP)
         counters["prefix_cache_hits"].inc(HITS)
-        time.sleep(0.1)
+        time.sleep(0.1)  # the pace of its traffic
 
 
 if __name__ == "__main__":
