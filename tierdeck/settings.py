@@ -137,6 +137,11 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Of Kubernetes, to look into; empty: all."""
+        return tuple(filter(None, (name.strip() for name in self.kube_namespaces.split(","))))
+
+    @property
     def prometheus_address(self) -> str:
         """The address of the Prometheus without credentials, fit to be shown; empty if there is none."""
         text = self.prometheus_url.get_secret_value()

@@ -9,7 +9,7 @@ from typing import Any
 
 from controller.api.prune import prune
 from controller.objects import Objects, Raw
-from controller.resources import Resource
+from controller.resources import CONFIG_MAPS, Resource
 
 Key = tuple[str, str]
 """(namespace, name); the namespace is empty for an object of the whole cluster."""
@@ -85,10 +85,22 @@ class Mirror:
                 self._tell()
 
     def wait(self, seen: int, seconds: float) -> int:
-        """The count of changes, as soon as it is another than `seen` and everything was listed once, or time is up."""
+        """The count of changes, as soon as it is another than `seen`, or time is up."""
         with self._changed:
-            self._changed.wait_for(lambda: self._changes != seen and self._is_complete(), timeout=seconds)
-            return self._changes if self._is_complete() else seen
+            self._changed.wait_for(lambda: self._changes != seen, timeout=seconds)
+            return self._changes
+
+    @property
+    def changes(self) -> int:
+        """How many changes there were."""
+        with self._lock:
+            return self._changes
+
+    @property
+    def is_complete(self) -> bool:
+        """Each resource was listed once, or it is known why it can't be."""
+        with self._lock:
+            return bool(self._shelves) and all(shelf.is_listed for shelf in self._shelves.values())
 
     def look(self) -> Objects:
         """What is known now; later changes don't touch it."""
@@ -99,15 +111,14 @@ class Mirror:
                 kinds.setdefault(resource, {}).update(shelf.objects)
                 if shelf.blind:
                     blind[resource] = shelf.blind
+            if self._config_maps_blind:
+                blind[CONFIG_MAPS] = self._config_maps_blind
             return Objects(self._cluster, kinds, blind, dict(self._config_maps))
 
     def unlisted(self) -> Collection[str]:
         """Resources of which nothing is known yet, by name."""
         with self._lock:
             return sorted({resource.name for (resource, _), shelf in self._shelves.items() if not shelf.is_listed})
-
-    def _is_complete(self) -> bool:
-        return bool(self._shelves) and all(shelf.is_listed for shelf in self._shelves.values())
 
     def _tell(self) -> None:
         self._changes += 1

@@ -58,7 +58,7 @@ class Watcher:
         """List and watch, again and again."""
         while not self._stop.is_set():
             try:
-                version = self._list()
+                version = self.list()
                 while not self._stop.is_set():
                     version = self._follow(version)
             except ExpiredError:
@@ -73,8 +73,12 @@ class Watcher:
             except (KeyError, TypeError, AttributeError) as error:
                 self._failed(TierdeckError(f"an answer about {self._place.resource.name} makes no sense: {error!r}"))
 
-    def _list(self) -> str:
-        """List everything; the version to watch from."""
+    def list(self) -> str:
+        """List everything into the mirror; the version to watch from.
+
+        Raises:
+            TierdeckError: of a kind of `controller.api.errors`.
+        """
         page: dict[str, Any] = {}
 
         def items() -> Iterator[dict[str, Any]]:

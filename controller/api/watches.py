@@ -58,8 +58,26 @@ class Watches:
             log.info("api_back")
         self.served, self.trouble = served, ""
         for resource in RESOURCES:
-            self._cover(resource, served)
+            for place in self._cover(resource, served):
+                self._start(place)
         self._read_config_maps()
+
+    def list_once(self) -> None:
+        """List each resource once, one after the other, without watching; what can't be seen is known afterwards.
+
+        Raises:
+            ApiUnreachableError: the server does not answer.
+            CredentialsError: it does not know who asks.
+        """
+        self.served = served = discover(self._api)
+        for resource in RESOURCES:
+            for place in self._cover(resource, served):
+                try:
+                    Watcher(self._api, place, self._mirror, self._stop).list()
+                except ForbiddenError as error:
+                    self._mirror.blind(resource, place.namespace, str(error))
+                except NotServedError:
+                    self._mirror.blind(resource, place.namespace, "")
 
     def ask(self, config_maps: set[Key]) -> None:
         """Read these ConfigMaps from now on; at once where one is new."""
@@ -69,17 +87,19 @@ class Watches:
         if is_new:
             self._read_config_maps()
 
-    def _cover(self, resource: Resource, served: Served) -> None:
-        for namespace in self._namespaces if resource.is_namespaced else ("",):
-            version = served.versions.get(resource)
-            if version is not None:
-                self._start(Place(resource, version, namespace))
-            elif resource in served.other:
-                versions = " and ".join(served.other[resource])
-                reason = f"{resource.name} is served as {versions} only, this version reads {resource.versions[0]}"
-                self._mirror.blind(resource, namespace, reason)
-            else:
-                self._mirror.blind(resource, namespace, "")
+    def _cover(self, resource: Resource, served: Served) -> list[Place]:
+        """Where it can be listed; where it can't, the mirror knows afterwards."""
+        namespaces = self._namespaces if resource.is_namespaced else ("",)
+        version = served.versions.get(resource)
+        if version is not None:
+            return [Place(resource, version, namespace) for namespace in namespaces]
+        reason = ""
+        if resource in served.other:
+            versions = " and ".join(served.other[resource])
+            reason = f"{resource.name} is served as {versions} only, this version reads {resource.versions[0]}"
+        for namespace in namespaces:
+            self._mirror.blind(resource, namespace, reason)
+        return []
 
     def _start(self, place: Place) -> None:
         if place not in self._threads:
