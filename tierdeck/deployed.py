@@ -339,3 +339,18 @@ class Sighting:
     nodes: tuple[Node, ...] = ()
     blind: tuple[Blind, ...] = ()
     unknown_kinds: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the store remembers of a cluster from the sightings before.
+
+    Attributes:
+        deployed: by `Deployed.key`.
+        nodes: by name.
+        is_first: nothing was ever seen of this cluster: what is there now has not just appeared.
+    """
+
+    deployed: Mapping[tuple[str, str, str], Deployed] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    is_first: bool = False
