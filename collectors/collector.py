@@ -148,7 +148,8 @@ class Collector:
         self._store.rollup(time.time(), self._settings.warming)
 
     def _prune(self) -> None:
-        deleted = self._store.prune(time.time(), self._settings.retention_seconds)
+        kept = self._settings
+        deleted = self._store.prune(time.time(), kept.retention_seconds, event_seconds=kept.event_retention_seconds)
         if deleted:
             log.info("rows_pruned", rows=deleted)
 

@@ -1,6 +1,6 @@
 """The store: the one seam between processes, and the only user of SQLAlchemy and Alembic."""
 
-from db.records import OTHER_SALTS, EndpointAccounts, PoolNow
+from db.records import OTHER_SALTS, BlindPart, EndpointAccounts, PoolNow, Sighted
 from db.store import Store
 
-__all__ = ["OTHER_SALTS", "EndpointAccounts", "PoolNow", "Store"]
+__all__ = ["OTHER_SALTS", "BlindPart", "EndpointAccounts", "PoolNow", "Sighted", "Store"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlalchemy import Connection, Table, delete, exists, func, select
 
 from db.database import Database
+from db.event_rows import prune_events
 from db.schema import (
     ENDPOINTS,
     HISTOGRAMS,
@@ -28,8 +29,10 @@ _ROWS_PER_SERIES = 1000
 _RAW_STEP_SECONDS = 15
 
 
-def prune(database: Database, now: float, retention_seconds: Mapping[Resolution, int]) -> int:
-    """Time-series rows deleted; also forgets what is left without rows: series, salts, memories, heartbeats."""
+def prune(
+    database: Database, now: float, retention_seconds: Mapping[Resolution, int], event_seconds: int | None
+) -> int:
+    """Time-series rows and events deleted; forgets series, salts, memories and heartbeats without rows."""
     deleted = 0
     with database.read() as connection:
         ids = list(connection.execute(select(series.c.id).order_by(series.c.id)).scalars())
@@ -37,6 +40,9 @@ def prune(database: Database, now: float, retention_seconds: Mapping[Resolution,
         for table in _tables(resolution):
             for batch in _batches(ids):
                 deleted += _prune(database, table, batch, now - seconds, resolution.value or _RAW_STEP_SECONDS)
+    if event_seconds is not None:
+        with database.write() as connection:
+            deleted += prune_events(connection, now - event_seconds)
     _forget(database, now - retention_seconds[Resolution.RAW])
     return deleted
 

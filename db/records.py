@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tierdeck.account import Gauges, PoolAccount, ReplicaAccount
+from tierdeck.deployed import Blind
 from tierdeck.fleet import ReplicaKey
 from tierdeck.ledger import TokenLedger
 from tierdeck.notes import Note
@@ -46,3 +47,21 @@ class PoolNow:
     key: ReplicaKey
     at: float
     account: PoolAccount
+
+
+@dataclass(frozen=True, slots=True)
+class BlindPart:
+    """A part of a cluster that can't be seen, and since when (epoch seconds)."""
+
+    cluster: str
+    blind: Blind
+    since_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """When a cluster was last seen (epoch seconds), and what is there that this version does not read."""
+
+    cluster: str
+    at: float
+    unknown_kinds: tuple[str, ...]

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     Integer,
     MetaData,
     Table,
@@ -25,7 +26,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (
@@ -302,3 +303,60 @@ backfills = Table(
     Column("told_at", Double, nullable=False),
 )
 """How far each back-fill has come."""
+
+deployed = Table(
+    "deployed",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("endpoint", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("facts", Text, nullable=False),
+    Column("seen_at", Double, nullable=False),
+)
+"""Endpoints and pools as the cluster's API told them last, by `Deployed.key`; `facts` have been so since `seen_at`."""
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("facts", Text, nullable=False),
+    Column("seen_at", Double, nullable=False),
+)
+blind = Table(
+    "blind",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("what", Text, primary_key=True),
+    Column("reason", Text, nullable=False),
+    Column("fix", Text, nullable=False),
+    Column("since_at", Double, nullable=False),
+)
+sighted = Table(
+    "sighted",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("unknown_kinds", Text, nullable=False),
+)
+"""The last sighting of each cluster; its row is what sightings queue at."""
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("cluster", Text, nullable=False),
+    Column("endpoint", Text, nullable=False),
+    Column("replica", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    UniqueConstraint("cluster", "key", name="uq_events"),
+    Index("ix_events_owner", "cluster", "endpoint", "at"),
+    Index("ix_events_at", "at"),
+)
+"""What happened; each thing once, whoever saw it and however often."""

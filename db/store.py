@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
@@ -13,6 +13,7 @@ from db.accounts import Window, read_accounts
 from db.append import needs, read_memories, write_rounds
 from db.backfills import read_backfills, write_backfill
 from db.backup import back_up
+from db.cluster_store import ClusterStore
 from db.database import Database, parse_url
 from db.declarations import Declaration, declare
 from db.dimensions import Dimensions
@@ -45,8 +46,10 @@ from tierdeck.rounds import Round, SaltCounts
 if TYPE_CHECKING:
     import pandas as pd
 
+Result = TypeVar("Result")
 
-class Store:
+
+class Store(ClusterStore):
     """One open store; safe to share among threads. Use as a context manager, or `close()` it."""
 
     def __init__(self, database: Database, dimensions: Dimensions) -> None:
@@ -98,8 +101,8 @@ class Store:
         Raises:
             UsageError: another origin has declared one of the endpoints or pools.
         """
-        with self._database.write() as connection:
-            return declare(connection, Declaration(cluster, endpoints, pools, origin, actor))
+        new = Declaration(cluster, endpoints, pools, origin, actor)
+        return self._twice(lambda: self._declare(new))
 
     def endpoints(self, cluster: str | None = None) -> list[Endpoint]:
         """The inventory as declared, with replicas and targets, in its order; shared targets as replica `_fleet`."""
@@ -164,9 +167,15 @@ class Store:
         with self._database.read() as connection:
             return read_backfills(connection, cluster)
 
-    def prune(self, now: float, retention_seconds: Mapping[Resolution, int]) -> int:
-        """Delete time-series rows past their retention, in small batches; rows deleted."""
-        return prune(self._database, now, retention_seconds)
+    def prune(
+        self, now: float, retention_seconds: Mapping[Resolution, int], *, event_seconds: int | None = None
+    ) -> int:
+        """Delete time-series rows and events past their retention, in small batches; rows deleted.
+
+        Args:
+            event_seconds: how long events are kept; None: for ever.
+        """
+        return prune(self._database, now, retention_seconds, event_seconds)
 
     def accounts(
         self,
@@ -278,13 +287,17 @@ class Store:
         """
         back_up(self._database, path, force=force)
 
-    def _twice(self, act: Callable[[], None]) -> None:
-        """Once more where another process has pruned a series or salt that is remembered here."""
+    def _twice(self, act: Callable[[], Result]) -> Result:
+        """Once more where another process has pruned what is remembered here, or declared the same just now."""
         try:
-            act()
+            return act()
         except IntegrityError:
             self._ids.forget()
-            act()
+            return act()
+
+    def _declare(self, new: Declaration) -> bool:
+        with self._database.write() as connection:
+            return declare(connection, new)
 
     def _append(self, rounds: Sequence[Round]) -> None:
         self._ids.prepare(self._database, needs(rounds))

@@ -94,6 +94,7 @@ class Settings(BaseSettings):
     minute_retention_seconds: int = Field(14 * _DAY, ge=3600, description="Seconds that 1-minute rows are kept.")
     ten_minute_retention_seconds: int = Field(90 * _DAY, ge=_DAY, description="Seconds that 10-minute rows are kept.")
     hour_retention_seconds: int = Field(730 * _DAY, ge=_DAY, description="Seconds that 1-hour rows are kept.")
+    event_retention_seconds: int = Field(90 * _DAY, ge=_DAY, description="Seconds that events are kept.")
 
     console_address: str = Field("127.0.0.1", description="Address on which the console listens.")
     console_port: Annotated[int, Field(ge=0, le=65535, description="Port of the console; 0: any free one.")] = 8501
