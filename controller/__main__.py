@@ -1,6 +1,88 @@
-"""`python -m controller`: says that this version changes nothing on a deployment, and ends."""
+"""`python -m controller`: observe the cluster until told to stop; the commands do one thing and end."""
 
+from __future__ import annotations
+
+import json
+import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated
+
+import structlog
+import typer
+
+from tierdeck.errors import TierdeckError, UsageError
+from tierdeck.log import configure
+from tierdeck.settings import Settings, load_settings
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+log = structlog.get_logger()
+
+
+@app.callback(invoke_without_command=True)
+def observe(context: typer.Context) -> None:
+    """Watch the Kubernetes API and write what is there and what happens, until SIGTERM or Ctrl-C."""
+    if context.invoked_subcommand is None:
+        _guard(lambda: _observe(load_settings()))
+
+
+def _observe(settings: Settings) -> None:
+    from prometheus_client import start_http_server
+
+    from controller.api.access import open_api
+    from controller.controller import Controller
+    from db import Store
+
+    configure("controller", settings.log_level)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    api = open_api(settings)
+    if settings.metrics_port:
+        try:
+            start_http_server(settings.metrics_port, settings.metrics_address)
+        except OSError as error:
+            where = f"{settings.metrics_address}:{settings.metrics_port}"
+            hint = "Set TIERDECK_METRICS_ADDRESS and TIERDECK_METRICS_PORT."
+            raise UsageError(f"can't serve metrics on {where}: {error.strerror}", hint) from error
+    with Store.open(settings.store_url, migrate=True) as store:
+        log.info("controller_started", cluster=settings.cluster, api=api.address)
+        Controller(settings, store, api, version("tierdeck"), stop).run()
+    log.info("controller_stopped")
+
+
+@app.command()
+def inventory(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
+    """Look at the cluster once and print what is found, without a store: what would an install see?"""
+
+    def act() -> None:
+        from controller.glance import glance, told
+
+        seen = glance(load_settings(), time.time())
+        print(json.dumps(seen, indent=2) if as_json else told(seen))
+
+    _guard(act)
+
+
+@app.command()
+def rights() -> None:
+    """Print the rules that observing needs, fit for a ClusterRole."""
+    from controller.api.rights import rules
+
+    print(rules())
+
+
+def _guard(act: Callable[[], None]) -> None:
+    """Errors are one line that says what to do, never a traceback."""
+    try:
+        act()
+    except TierdeckError as error:
+        sys.stderr.write(f"tierdeck: {error.line()}\n")
+        sys.exit(error.exit_code)
+
 
 if __name__ == "__main__":
-    sys.stderr.write("controller: nothing to do yet, this version only observes; changes come with a later one\n")
+    app()

@@ -235,6 +235,7 @@ class Deployed:
         effective: what the running pods carry; unknown where none runs, or where they differ.
         wanted: replicas of the engine that are wanted.
         changed_by: who wrote the source's strategy or sizes last, by field manager; empty: not told.
+        drifting: of `drift`, what has lasted long enough to be said; a rollout in between leaves it as it was.
         problems: what is wrong or can't be told here, one sentence each.
     """
 
@@ -253,6 +254,7 @@ class Deployed:
     pods: tuple[PodRun, ...] = ()
     claims: tuple[Claim, ...] = ()
     changed_by: str = ""
+    drifting: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -294,6 +296,8 @@ class Node:
         group: its node group, where a label tells it: a replacement joins the same one.
         pressures: conditions that are wrong now (`MemoryPressure`, `DiskPressure`, `NotReady`, …).
         gpus: allocatable ones.
+        gone_at: when it was first missed; it is remembered for a while, so that its replacement is known as one.
+        replaced_by: the node that took its place; empty while none has.
     """
 
     cluster: str
@@ -307,6 +311,8 @@ class Node:
     cpu: float | None = None
     memory_bytes: int | None = None
     gpus: int | None = None
+    gone_at: float | None = None
+    replaced_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

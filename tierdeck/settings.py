@@ -79,6 +79,14 @@ class Settings(BaseSettings):
         10.0, ge=0, le=600, description="Seconds until a sample can be asked for there after it was scraped."
     )
 
+    kubeconfig: Path | None = Field(
+        None, description="kubeconfig file to use; empty: `KUBECONFIG` or the usual one, and inside a cluster its own."
+    )
+    kube_context: str = Field("", description="Context of the kubeconfig; empty: its current one.")
+    kube_namespaces: str = Field(
+        "", description="Namespaces to look into, separated by commas; empty: all of the cluster."
+    )
+
     warming_tokens: int = Field(1000, ge=0, description="Prompt tokens after a restart until a replica counts as warm.")
     warming_requests: int = Field(10, ge=0, description="Requests after a restart until a replica counts as warm.")
 
@@ -128,6 +136,11 @@ class Settings(BaseSettings):
                 "prometheus_ca_file and prometheus_cert_file need a prometheus_url that begins with https://"
             )
         return self
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Of Kubernetes, to look into; empty: all."""
+        return tuple(filter(None, (name.strip() for name in self.kube_namespaces.split(","))))
 
     @property
     def prometheus_address(self) -> str:

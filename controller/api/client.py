@@ -1,0 +1,143 @@
+"""One connection to a Kubernetes API server: JSON in and out, errors by kind, never a traceback of a library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import urllib3
+from kubernetes import client
+from kubernetes.config import ConfigException
+
+from controller.api.errors import ApiUnreachableError, CredentialsError, ExpiredError, ForbiddenError, NotServedError
+from tierdeck.errors import TierdeckError
+
+_CONNECT_SECONDS = 5.0
+_READ_SECONDS = 30.0
+_WATCH_GRACE_SECONDS = 10.0
+_MOST_WORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A client of the API server at `address`; safe to share between threads."""
+
+    address: str
+    _client: client.ApiClient
+
+    @classmethod
+    def of(cls, made: client.ApiClient) -> Api:
+        """Around a client of the kubernetes library that knows the server and who asks."""
+        return cls(str(made.configuration.host), made)
+
+    def get(self, path: str, query: Mapping[str, str | int] | None = None) -> dict[str, Any]:
+        """One JSON document.
+
+        Raises:
+            TierdeckError: of a kind of `controller.api.errors`.
+        """
+        with self._asking(path, query or {}, _READ_SECONDS) as response:
+            return self._document(response.read(decode_content=True))
+
+    def watch(self, path: str, query: Mapping[str, str | int], seconds: int) -> Iterator[dict[str, Any]]:
+        """The documents of a watch, until the server ends it.
+
+        Args:
+            seconds: for how long the server is asked to go on.
+
+        Raises:
+            TierdeckError: of a kind of `controller.api.errors`; ExpiredError also in the midst of it.
+        """
+        asked = {**query, "watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": seconds}
+        with self._asking(path, asked, seconds + _WATCH_GRACE_SECONDS) as response:
+            rest = b""
+            for part in response.stream(amt=None, decode_content=True):
+                *lines, rest = (rest + part).split(b"\n")
+                yield from (self._watched(line) for line in lines if line)
+
+    def _watched(self, line: bytes) -> dict[str, Any]:
+        document = self._document(line)
+        if document.get("type") == "ERROR":
+            status = document.get("object")
+            status = status if isinstance(status, dict) else {}
+            raise _refusal(int(status.get("code") or 500), str(status.get("message") or status), self.address)
+        return document
+
+    @contextmanager
+    def _asking(
+        self, path: str, query: Mapping[str, str | int], read_seconds: float
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        response: urllib3.BaseHTTPResponse | None = None
+        try:
+            method, url, headers, _, _ = self._client.param_serialize(
+                "GET",
+                path,
+                query_params=list(query.items()),
+                header_params={"Accept": "application/json"},
+                auth_settings=["BearerToken"],
+            )
+            response = self._client.rest_client.pool_manager.request(
+                method,
+                url,
+                headers=headers,
+                timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=read_seconds),
+                preload_content=False,
+                retries=False,
+            )
+            if response.status != 200:
+                raise _refusal(response.status, _message(response.read(decode_content=True)), self.address)
+            yield response
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            reason = f"the Kubernetes API at {self.address} does not answer: {_plain(error)}"
+            raise ApiUnreachableError(reason, "Nothing is lost: it is asked again until it does.") from error
+        except ConfigException as error:
+            raise CredentialsError(f"no credentials for the Kubernetes API at {self.address}: {error}") from error
+        finally:
+            if response is not None:
+                response.close()  # a watch that is left halfway can't be used for another request
+                response.release_conn()
+
+    def _document(self, body: bytes) -> dict[str, Any]:
+        try:
+            document = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            document = None
+        if not isinstance(document, dict):
+            raise ApiUnreachableError(f"what answers at {self.address} does not speak the Kubernetes API")
+        return document
+
+
+def _refusal(status: int, message: str, address: str) -> TierdeckError:
+    """The error of an answer that is none."""
+    words = message[:_MOST_WORDS]
+    if status == 401:
+        hint = "Renew the kubeconfig's credentials, or the service account's token."
+        return CredentialsError(f"the Kubernetes API at {address} does not know who asks (401): {words}", hint)
+    if status == 403:
+        return ForbiddenError(words)
+    if status == 404:
+        return NotServedError(words)
+    if status == 410:
+        return ExpiredError(words)
+    hint = "Nothing is lost: it is asked again until it does."
+    return ApiUnreachableError(f"the Kubernetes API at {address} can't answer now ({status}): {words}", hint)
+
+
+def _message(body: bytes) -> str:
+    """The sentence of a Status document, or the text as it is."""
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return body.decode("utf-8", errors="replace").strip()
+    return str(document.get("message") or document) if isinstance(document, dict) else str(document)
+
+
+def _plain(error: BaseException) -> str:
+    """An error of urllib3 without the object's address that its text begins with."""
+    cause = getattr(error, "reason", None) or error
+    text = str(cause) or type(cause).__name__
+    return text.rpartition("object at 0x")[2].partition(">: ")[2] or text

@@ -1,0 +1,37 @@
+"""What can go wrong with a Kubernetes API server; each kind is a class, since callers act on the kind.
+
+::
+
+    UnreachableError             exit code 3
+    └── ApiUnreachableError        it does not answer, answers too late, or says that it can't now
+    UsageError                   exit code 2
+    ├── CredentialsError           there is no usable kubeconfig, or the server does not know who asks (401)
+    ├── ForbiddenError             who asks may not (403)
+    └── NotServedError             it has no such resource (404)
+    TierdeckError                exit code 1
+    └── ExpiredError               the version asked to watch from is too old (410): list anew
+"""
+
+from __future__ import annotations
+
+from tierdeck.errors import TierdeckError, UnreachableError, UsageError
+
+
+class ApiUnreachableError(UnreachableError):
+    """The server does not answer, or says that it can't now."""
+
+
+class CredentialsError(UsageError):
+    """Nobody knows who asks."""
+
+
+class ForbiddenError(UsageError):
+    """Who asks is known, and may not."""
+
+
+class NotServedError(UsageError):
+    """The server has no such resource, or no such object."""
+
+
+class ExpiredError(TierdeckError):
+    """The history that a watch needs is gone."""

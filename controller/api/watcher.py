@@ -1,0 +1,127 @@
+"""One watch on one resource: lists it, follows its changes, and starts over whenever that breaks."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from controller.api.client import Api
+from controller.api.errors import ExpiredError, ForbiddenError, NotServedError
+from controller.api.mirror import Mirror
+from controller.resources import Resource
+from tierdeck.errors import TierdeckError
+
+log = structlog.get_logger()
+
+_PAGE = 500
+_WATCH_SECONDS = 60
+"""Short, so that a connection that died without a word is noticed within a minute or so; beginning anew is cheap."""
+_LEAST_PAUSE_SECONDS = 1.0
+_MOST_PAUSE_SECONDS = 30.0
+_REFUSED_PAUSE_SECONDS = 60.0
+"""A right that is missing is asked for again at this pace, so that granting it needs no restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is watched: one resource, in one namespace or ("") all of them."""
+
+    resource: Resource
+    version: str
+    namespace: str = ""
+
+    @property
+    def path(self) -> str:
+        group = self.resource.group
+        base = f"/apis/{group}/{self.version}" if group else f"/api/{self.version}"
+        inside = f"/namespaces/{self.namespace}" if self.namespace else ""
+        return f"{base}{inside}/{self.resource.plural}"
+
+
+class Watcher:
+    """Runs in a thread of its own until `stop` is set; what it learns goes into the mirror."""
+
+    def __init__(self, api: Api, place: Place, mirror: Mirror, stop: threading.Event) -> None:
+        self._api = api
+        self._place = place
+        self._mirror = mirror
+        self._stop = stop
+        self._pause_seconds = _LEAST_PAUSE_SECONDS
+        self._is_forbidden = False
+
+    def run(self) -> None:
+        """List and watch, again and again."""
+        while not self._stop.is_set():
+            try:
+                version = self.list()
+                while not self._stop.is_set():
+                    version = self._follow(version)
+            except ExpiredError:
+                log.info("watch_expired", resource=self._place.resource.name)
+            except ForbiddenError as error:
+                self._refused(str(error))
+            except NotServedError:
+                self._mirror.blind(self._place.resource, self._place.namespace, "")
+                self._stop.wait(_REFUSED_PAUSE_SECONDS)
+            except TierdeckError as error:
+                self._failed(error)
+            except (KeyError, TypeError, AttributeError) as error:
+                self._failed(TierdeckError(f"an answer about {self._place.resource.name} makes no sense: {error!r}"))
+
+    def list(self) -> str:
+        """List everything into the mirror; the version to watch from.
+
+        Raises:
+            TierdeckError: of a kind of `controller.api.errors`.
+        """
+        page: dict[str, Any] = {}
+
+        def items() -> Iterator[dict[str, Any]]:
+            nonlocal page
+            token = ""
+            while True:
+                page = self._api.get(self._place.path, {"limit": _PAGE} | ({"continue": token} if token else {}))
+                yield from page.get("items") or ()
+                token = page["metadata"].get("continue", "")
+                if not token:
+                    return
+
+        self._mirror.replace(self._place.resource, self._place.namespace, items())
+        if self._is_forbidden:
+            log.info("right_granted", resource=self._place.resource.name)
+        self._pause_seconds, self._is_forbidden = _LEAST_PAUSE_SECONDS, False
+        return str(page["metadata"]["resourceVersion"])
+
+    def _follow(self, version: str) -> str:
+        """Follow the changes since a version, until the server ends the watch; the version reached."""
+        act: dict[str, Callable[[dict[str, Any]], None]] = {
+            "ADDED": lambda one: self._mirror.put(self._place.resource, self._place.namespace, one),
+            "MODIFIED": lambda one: self._mirror.put(self._place.resource, self._place.namespace, one),
+            "DELETED": lambda one: self._mirror.drop(self._place.resource, self._place.namespace, one),
+        }
+        for change in self._api.watch(self._place.path, {"resourceVersion": version}, _WATCH_SECONDS):
+            if self._stop.is_set():
+                break
+            one = change["object"]
+            if change["type"] in act:
+                act[change["type"]](one)
+            version = str(one["metadata"]["resourceVersion"])
+        return version
+
+    def _refused(self, reason: str) -> None:
+        if not self._is_forbidden:
+            log.warning("right_missing", resource=self._place.resource.name, reason=reason)
+        self._is_forbidden = True
+        self._mirror.blind(self._place.resource, self._place.namespace, reason)
+        self._stop.wait(_REFUSED_PAUSE_SECONDS)
+
+    def _failed(self, error: TierdeckError) -> None:
+        """What is known stays; the server is left alone for longer and longer."""
+        log.warning("watch_failed", resource=self._place.resource.name, reason=error.line())
+        self._stop.wait(self._pause_seconds * random.uniform(0.5, 1.0))  # noqa: S311  # no secret
+        self._pause_seconds = min(2 * self._pause_seconds, _MOST_PAUSE_SECONDS)

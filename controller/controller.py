@@ -1,0 +1,125 @@
+"""The controller: looks whenever the cluster changes, and writes what it sees. This version changes nothing there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+
+import structlog
+
+from controller import metrics
+from controller.api.client import Api
+from controller.api.mirror import Mirror
+from controller.api.watches import Watches
+from controller.backends import BACKENDS
+from controller.inventory import Inventory, Seen
+from db import Store
+from tierdeck.errors import TierdeckError
+from tierdeck.fleet import POOL
+from tierdeck.happened import happened
+from tierdeck.settings import Settings
+
+log = structlog.get_logger()
+
+_NAME = "controller"
+ORIGIN = "kubernetes"
+_SETTLE_SECONDS = 0.3
+"""Changes come in bursts: what comes within this time is looked at together."""
+_LEAST_PAUSE_SECONDS = 0.5
+_PAUSE_OF_LOOK = 5.0
+"""After a look, nothing is looked at for so many times as long as it took: a busy cluster costs a share of a core."""
+_MOST_PAUSE_SECONDS = 2.0
+_TICK_SECONDS = 1.0
+_IDLE_SECONDS = 15.0
+"""Looks even where nothing changed: some things are said only once they have lasted."""
+_BEAT_SECONDS = 10.0
+
+
+class Controller:
+    """One controller of one cluster."""
+
+    def __init__(self, settings: Settings, store: Store, api: Api, version: str, stop: threading.Event) -> None:
+        """
+        Args:
+            stop: ends it, once set.
+        """
+        self._settings = settings
+        self._store = store
+        self._version = version
+        self._mirror = Mirror(settings.cluster)
+        self._stop = stop
+        self._watches = Watches(api, self._mirror, settings.namespaces, stop)
+        self._inventory: Inventory | None = None
+        self._trouble = ""
+        self._started_at = time.time()
+        self._instance = f"{socket.gethostname()}:{os.getpid()}"
+
+    def run(self) -> None:
+        """Look until told to stop; then sign off."""
+        stop = self._stop
+        threads = [
+            threading.Thread(target=self._watches.run, name="watches", daemon=True),
+            threading.Thread(target=self._beats, name="beat", daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        seen, looked_at = 0, -_IDLE_SECONDS
+        while not stop.is_set():
+            changes = self._mirror.wait(seen, _TICK_SECONDS)
+            is_due = changes != seen or time.monotonic() - looked_at >= _IDLE_SECONDS
+            if not is_due or not self._mirror.is_complete or stop.wait(_SETTLE_SECONDS):
+                continue
+            seen, looked_at = self._mirror.changes, time.monotonic()
+            self._step()
+            took = time.monotonic() - looked_at
+            stop.wait(min(max(_PAUSE_OF_LOOK * took, _LEAST_PAUSE_SECONDS), _MOST_PAUSE_SECONDS))
+        for thread in threads:
+            thread.join(timeout=_MOST_PAUSE_SECONDS)
+        with contextlib.suppress(TierdeckError):
+            self._store.sign_off(_NAME, self._instance, time.time())
+
+    def _step(self) -> None:
+        """Look once, and write it; what can't be written now is seen again at the next look."""
+        served = self._watches.served
+        objects = self._mirror.look()
+        try:
+            inventory = self._inventory or self._begin()
+            seen = inventory.look(objects, served.unknown if served is not None else (), time.time())
+            self._watches.ask(objects.asked)
+            self._write(seen)
+        except TierdeckError as error:
+            if error.line() != self._trouble:
+                log.warning("look_failed", reason=error.line())
+            self._trouble = error.line()
+        else:
+            self._trouble = ""
+
+    def _begin(self) -> Inventory:
+        """With what the store remembers."""
+        cluster = self._settings.cluster
+        inventory = Inventory(BACKENDS, self._store.deployed(cluster), self._store.nodes(cluster))
+        inventory.remember([*self._store.endpoints(cluster), *self._store.pools(cluster)])
+        self._inventory = inventory
+        return inventory
+
+    def _write(self, seen: Seen) -> None:
+        new = self._store.sight(seen.sighting, happened)
+        cluster = self._settings.cluster
+        if self._store.declare(cluster, seen.endpoints, seen.pools, origin=ORIGIN, actor=_NAME):
+            log.info("inventory_changed", endpoints=len(seen.endpoints), pools=len(seen.pools))
+        if new:
+            log.info("events_written", events=new)
+        metrics.LOOKS.inc()
+        metrics.EVENTS.inc(new)
+        metrics.ENDPOINTS.set(sum(one.endpoint != POOL for one in seen.sighting.deployed))
+
+    def _beats(self) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(TierdeckError):
+                trouble = self._watches.trouble or self._trouble
+                now = time.time()
+                self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
+            self._stop.wait(_BEAT_SECONDS)
