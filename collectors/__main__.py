@@ -18,6 +18,7 @@ from collectors.garbage import look_seldom
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.log import configure
+from tierdeck.naming import full_name
 from tierdeck.settings import Settings, load_settings
 from tierdeck.units import parse_duration
 
@@ -141,11 +142,11 @@ def snapshot(
         if seconds < 1:
             raise UsageError("--every can't be below one second", "A moment's folder is named by whole seconds.")
         with Store.open(settings.store_url) as store:
-            found = [known for known in store.known_endpoints() if endpoint in ("", known.name)]
-            pools = store.pools()
-        if not found:
-            what = f"there is no endpoint {endpoint!r}" if endpoint else "no endpoint is known"
-            raise UsageError(what, "`tierdeck endpoints` lists them; docs/config.md says how to add one.")
+            listed, pools = store.known_endpoints(), store.pools()
+        if not listed:
+            raise UsageError("no endpoint is known", "docs/config.md says how to add one.")
+        wanted = full_name(endpoint, [known.name for known in listed]) if endpoint else ""
+        found = [known for known in listed if wanted in ("", known.name)]
         found = [known for known in found if any(replica.is_scraped for replica in known.replicas)]
         if not found:
             raise UsageError(

@@ -38,6 +38,7 @@ async def save_bundle(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists and is not empty", "Name a new folder.")
+    homes = _homes(folder, endpoints)
     started, answered = time.time(), 0
     for number in range(MOMENTS):
         if number:
@@ -46,14 +47,14 @@ async def save_bundle(
         tell(f"scraping moment {number + 1} of {MOMENTS} at {seconds} s")
         async with Fetcher(settings) as fetcher:
             jobs = [
-                _save(fetcher, target, _home(folder, endpoints, endpoint) / replica.key.replica / str(seconds))
-                for endpoint in endpoints
+                _save(fetcher, target, home / replica.key.replica / str(seconds))
+                for endpoint, home in zip(endpoints, homes, strict=True)
                 for replica in endpoint.replicas
                 for target in replica.targets
             ]
             jobs += [
-                _save(fetcher, target, _home(folder, endpoints, endpoint) / "_fleet" / str(seconds), f"pool-{number}")
-                for endpoint in endpoints
+                _save(fetcher, target, home / "_fleet" / str(seconds), f"pool-{number}")
+                for home in homes
                 for number, pool in enumerate(pools)
                 for target in pool.targets
             ]
@@ -62,15 +63,22 @@ async def save_bundle(
         raise UnreachableError("no target answered", "`tierdeck targets` shows why.")
     async with Fetcher(settings) as fetcher:
         told = await _versions(fetcher, endpoints)
-    homes = [_home(folder, endpoints, endpoint) for endpoint in endpoints]
     for endpoint, home in zip(endpoints, homes, strict=True):
         home.mkdir(parents=True, exist_ok=True)
         (home / "fleet.json").write_text(json.dumps(_facts(endpoint, started, told), indent=2) + "\n", "utf-8")
     return homes
 
 
-def _home(folder: Path, endpoints: Sequence[Endpoint], endpoint: Endpoint) -> Path:
-    return folder if len(endpoints) == 1 else folder / endpoint.name
+def _homes(folder: Path, endpoints: Sequence[Endpoint]) -> list[Path]:
+    """A folder of its own for each of several endpoints, one deep: `inference/chat` has `inference_chat`."""
+    if len(endpoints) == 1:
+        return [folder]
+    names: list[str] = []
+    for endpoint in endpoints:
+        name = endpoint.name.replace("/", "_")
+        name = f"{endpoint.cluster}_{name}".replace("/", "_") if name in names else name
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return [folder / name for name in names]
 
 
 async def _save(fetcher: Fetcher, target: Target, folder: Path, suffix: str = "") -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from db.codec import dump
 from db.inventory import Whose, read_endpoints, read_pools
@@ -16,6 +16,8 @@ from tierdeck.fleet import POOL, Endpoint, Replica
 
 Name = tuple[str, ...]
 """(endpoint,) or (`_pool`, pool): what one origin owns."""
+Things = Mapping[Name, Endpoint | Replica]
+Row = dict[str, object]
 _UNIQUE = "Names must be unique, and a replica's key must name its cluster and endpoint."
 
 
@@ -63,12 +65,13 @@ def declare(connection: Connection, new: Declaration) -> bool:
     if list(before.items()) == list(after.items()):
         return False
     _refuse_foreign(connection, new, after)
-    for table in (endpoints, replicas):  # targets go with their replicas
-        connection.execute(delete(table).where(*stored.conditions(table)))
-    for position, endpoint in enumerate(new.endpoints):
-        _write_endpoint(connection, endpoint, new.origin, position)
-    for position, pool in enumerate(new.pools):
-        _write_replica(connection, pool, new.origin, position)
+    _delete(connection, new.cluster, [name for name in before if after.get(name) != before[name]])
+    _place(connection, new.cluster, _moved(before, after))
+    fresh = _Rows(new.origin)
+    for name, position in _positions(after).items():
+        if before.get(name) != after[name]:
+            fresh.add(after[name], position)
+    fresh.write(connection)
     detail = {
         "origin": new.origin,
         "added": ["/".join(name) for name in after if name not in before],
@@ -97,28 +100,78 @@ def _refuse_foreign(connection: Connection, new: Declaration, names: Iterable[Na
             raise UsageError(message, "Declare it in one place, or under another name.")
 
 
-def _write_endpoint(connection: Connection, endpoint: Endpoint, origin: str, position: int) -> None:
-    values = {
-        "cluster": endpoint.cluster,
-        "name": endpoint.name,
-        "origin": origin,
-        "position": position,
-        "backend": endpoint.backend,
-        "model": endpoint.model,
-        "strategy": endpoint.strategy,
-        "kv_bytes_per_token": endpoint.kv_bytes_per_token,
-    }
-    connection.execute(insert(endpoints).values(values))
-    for order, replica in enumerate(endpoint.replicas):
-        _write_replica(connection, replica, origin, order)
+def _positions(names: Iterable[Name]) -> dict[Name, int]:
+    """Endpoints and pools are counted apart."""
+    listed = list(names)
+    pools = [name for name in listed if name[0] == POOL]
+    others = [name for name in listed if name[0] != POOL]
+    return {name: position for some in (others, pools) for position, name in enumerate(some)}
 
 
-def _write_replica(connection: Connection, replica: Replica, origin: str, position: int) -> None:
-    key = {"cluster": replica.key.cluster, "endpoint": replica.key.endpoint, "replica": replica.key.replica}
-    versions = dump([list(pair) for pair in replica.versions])
-    values = {**key, "origin": origin, "position": position, "role": replica.role.value, "versions": versions}
-    connection.execute(insert(replicas).values(values))
-    own = enumerate(replica.targets)
-    rows = [{**key, "name": target.name, "position": order, "url": target.url} for order, target in own]
-    if rows:
-        connection.execute(insert(targets), rows)
+def _moved(before: Things, after: Things) -> dict[Name, int]:
+    """New positions of what is otherwise as it was."""
+    old, new = _positions(before), _positions(after)
+    return {name: new[name] for name in after if before.get(name) == after[name] and old[name] != new[name]}
+
+
+def _delete(connection: Connection, cluster: str, names: Iterable[Name]) -> None:
+    """Targets go with their replicas."""
+    for name in names:
+        if name[0] == POOL:
+            own = (replicas.c.cluster == cluster, replicas.c.endpoint == POOL, replicas.c.replica == name[1])
+            connection.execute(delete(replicas).where(*own))
+        else:
+            connection.execute(delete(replicas).where(*Whose(cluster, name[0]).conditions(replicas)))
+            connection.execute(delete(endpoints).where(*Whose(cluster, name[0]).conditions(endpoints)))
+
+
+def _place(connection: Connection, cluster: str, positions: Mapping[Name, int]) -> None:
+    for table, column, is_pool in ((endpoints, endpoints.c.name, False), (replicas, replicas.c.replica, True)):
+        rows = [{"moved": name[-1], "to": to} for name, to in positions.items() if (name[0] == POOL) == is_pool]
+        if rows:
+            own = Whose(cluster, POOL if is_pool else None).conditions(table)
+            connection.execute(
+                update(table).where(*own, column == bindparam("moved")).values(position=bindparam("to")), rows
+            )
+
+
+class _Rows:
+    """Rows to be written, many at once."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+        self._endpoints: list[Row] = []
+        self._replicas: list[Row] = []
+        self._targets: list[Row] = []
+
+    def add(self, thing: Endpoint | Replica, position: int) -> None:
+        if isinstance(thing, Replica):
+            self._add_replica(thing, position)
+            return
+        self._endpoints.append(
+            {
+                "cluster": thing.cluster,
+                "name": thing.name,
+                "origin": self._origin,
+                "position": position,
+                "backend": thing.backend,
+                "model": thing.model,
+                "strategy": thing.strategy,
+                "kv_bytes_per_token": thing.kv_bytes_per_token,
+            }
+        )
+        for order, replica in enumerate(thing.replicas):
+            self._add_replica(replica, order)
+
+    def write(self, connection: Connection) -> None:
+        for table, rows in ((endpoints, self._endpoints), (replicas, self._replicas), (targets, self._targets)):
+            if rows:
+                connection.execute(insert(table), rows)
+
+    def _add_replica(self, replica: Replica, position: int) -> None:
+        key = {"cluster": replica.key.cluster, "endpoint": replica.key.endpoint, "replica": replica.key.replica}
+        versions = dump([list(pair) for pair in replica.versions])
+        values = {"origin": self._origin, "position": position, "role": replica.role.value, "versions": versions}
+        self._replicas.append({**key, **values})
+        own = enumerate(replica.targets)
+        self._targets += [{**key, "name": target.name, "position": order, "url": target.url} for order, target in own]

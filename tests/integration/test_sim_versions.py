@@ -210,3 +210,15 @@ async def test_a_version_that_is_not_told_leaves_what_is_stated_and_costs_no_scr
     assert all(scrape.ok for one in part.values() for scrape in one.scrapes)
     assert of_targets(settings)["chat-0", "vllm"] == (None, "0.10.2")
     assert shown(settings)["versions"]["chat-0"] == {"lmcache": "0.5.6", "vllm": "0.10.2"}
+
+
+async def test_a_bundle_of_several_endpoints_has_a_folder_of_each_whatever_their_names(tmp_path: Path) -> None:
+    async with watched() as lab:
+        names = [("east", "inference/chat"), ("east", "inference_chat"), ("west", "inference/chat")]
+        several = [replace(lab.endpoint(), cluster=cluster, name=name) for cluster, name in names]
+        homes = await save_bundle(tmp_path / "bundle", several, [], QUICK, 1.0, lambda _: None)
+    folders = ["inference_chat", "east_inference_chat", "west_inference_chat"]
+    assert [home.relative_to(tmp_path / "bundle").as_posix() for home in homes] == folders
+    assert all(len(read_snapshot(home).moments) == 2 for home in homes)
+    with pytest.raises(UsageError, match="several endpoints: east_inference_chat, inference_chat, west_"):
+        read_snapshot(tmp_path / "bundle")

@@ -6,9 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 
 from db import Store
+from db.database import Database, parse_url
 from tests.support.rounds import T0, a_round, endpoint
+from tests.support.stores import Postgres, Sqlite
 from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, Target
 
@@ -121,3 +124,40 @@ def test_a_target_s_version_is_the_last_that_its_process_told(store: Store) -> N
         store.append([a_round(T0 + 15 * (number + 1), version=version)])
         row = store.target_status().to_dict("records")[0]
         assert (row["version"], row["stated_version"]) == (shown, "")
+
+
+def test_an_endpoint_may_have_no_replica_yet(store: Store) -> None:
+    empty = Endpoint("east", "inference/chat", (), "hyperpod", "llama", "session")
+    store.declare("east", [empty], [], "kubernetes", "controller")
+    assert store.endpoints() == [empty] == store.known_endpoints()
+    found = store.accounts(T0, T0 + 900)
+    assert [(one.endpoint, one.replicas) for one in found] == [("inference/chat", [])]
+    store.declare("east", [endpoint("inference/chat")], [], "kubernetes", "controller")
+    assert store.endpoints() == [endpoint("inference/chat")]
+
+
+def test_the_order_is_the_declared_one_whatever_changed(store: Store) -> None:
+    def declare(endpoints: list[Endpoint], pools: list[Replica]) -> None:
+        assert store.declare("east", endpoints, pools, "config", "ann")
+        assert (store.endpoints(), store.pools()) == (endpoints, pools)
+
+    a, b, c = (endpoint(name) for name in ("a", "b", "c"))
+    declare([a, b, c], [pool(), pool("spare")])
+    declare([c, a, b], [pool("spare"), pool()])
+    changed = replace(a, strategy="session", replicas=tuple(reversed(a.replicas)))
+    declare([endpoint("new"), c, changed], [pool("spare"), pool("third"), pool()])
+    declare([changed, c], [pool()])
+
+
+def test_what_did_not_change_is_not_written_again(stores: Sqlite | Postgres) -> None:
+    url = stores.migrated()
+    database = Database(parse_url(url))
+    with Store.open(url) as store:
+        store.declare("east", [endpoint("chat"), endpoint("code")], [pool()], "config", "ann")
+        with database.write() as connection:  # a mark that writing again would wipe out
+            connection.execute(text("UPDATE targets SET position = 7"))
+        store.declare("east", [endpoint("code"), endpoint("more")], [pool()], "config", "ann")
+    with database.read() as connection:
+        rows = connection.execute(text("SELECT DISTINCT endpoint, position FROM targets ORDER BY endpoint")).all()
+    database.close()
+    assert [tuple(row) for row in rows] == [(POOL, 7), ("code", 7), ("more", 0)]

@@ -1,0 +1,94 @@
+"""The bed itself: what tests rely on when they talk to the control plane, its nodes and the stand-in for HyperPod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kubernetes import client, config
+
+from tests.support.cluster import Cluster
+from tests.support.kube_rest import Manifest, RefusedError, Rest
+
+
+def _settings(namespace: str, **data: str) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings", "namespace": namespace},
+        "data": data,
+    }
+
+
+@pytest.fixture
+def rest(cluster: Cluster) -> Iterator[Rest]:
+    """The administrator."""
+    one = cluster.rest.another()
+    yield one
+    one.close()
+
+
+def test_the_api_server_is_the_release_that_it_says(cluster: Cluster) -> None:
+    with cluster.client() as api:
+        assert client.VersionApi(api).get_code().git_version == "v1.37.2"
+
+
+def test_server_side_apply_refuses_a_field_that_another_manager_owns(rest: Rest, namespace: str) -> None:
+    rest.apply(_settings(namespace, tier="l1"), manager="helm", force=False)
+    rest.apply(_settings(namespace, other="x"), manager="tierdeck", force=False)
+    with pytest.raises(RefusedError, match='conflict with "helm"') as refused:
+        rest.apply(_settings(namespace, tier="l2"), manager="tierdeck", force=False)
+    assert refused.value.status == 409
+    taken = rest.apply(_settings(namespace, tier="l2"), manager="tierdeck")
+    assert taken["data"] == {"tier": "l2"}
+
+
+def test_an_object_that_changed_meanwhile_is_not_replaced(rest: Rest, namespace: str) -> None:
+    read = rest.apply(_settings(namespace, tier="l1"))
+    rest.merge(read, {"data": {"tier": "l2"}})
+    with pytest.raises(RefusedError) as refused:
+        rest.replace({**read, "data": {"tier": "l3"}})
+    assert (refused.value.status, refused.value.reason) == (409, "Conflict")
+
+
+def test_a_dry_run_is_checked_and_changes_nothing(rest: Rest, namespace: str) -> None:
+    answer = rest.apply(_settings(namespace, tier="l1"), dryRun="All")
+    assert answer["data"] == {"tier": "l1"}
+    assert rest.find("ConfigMap", "settings", namespace) is None
+    with pytest.raises(RefusedError) as refused:
+        rest.apply({**_settings(namespace), "data": {"no good key": "x"}}, dryRun="All")
+    assert refused.value.status == 422
+
+
+def test_a_service_account_may_do_what_its_role_says_and_no_more(cluster: Cluster, rest: Rest, namespace: str) -> None:
+    rest.apply(_settings(namespace, tier="l1"))
+    meta = {"name": "reader", "namespace": namespace}
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]
+    group = "rbac.authorization.k8s.io"
+    rest.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+    rest.apply({"apiVersion": f"{group}/v1", "kind": "Role", "metadata": meta, "rules": rules})
+    rest.apply(
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "RoleBinding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": "reader"},
+            "subjects": [{"kind": "ServiceAccount", **meta}],
+        }
+    )
+    kubeconfig = cluster.kubeconfig_for(namespace, "reader")
+    with config.new_client_from_config(str(kubeconfig)) as api:  # type: ignore[no-untyped-call]
+        core = client.CoreV1Api(api)
+        cluster.wait_until(lambda: _readable(core, namespace), "the role")
+        with pytest.raises(client.ApiException) as refused:
+            core.delete_namespaced_config_map("settings", namespace)
+    assert refused.value.status == 403
+
+
+def _readable(core: client.CoreV1Api, namespace: str) -> bool:
+    try:
+        return core.read_namespaced_config_map("settings", namespace).data == {"tier": "l1"}
+    except client.ApiException as error:
+        if error.status != 403:
+            raise
+        return False  # the API server's own copy of the roles is a moment behind
