@@ -48,6 +48,27 @@ def test_an_exporters_labels_stay_on_its_page_as_they_were_written() -> None:
     assert pages.pages[0].body() == f"# put together from the series of a Prometheus\n{page}"
 
 
+def test_a_series_is_placed_by_its_labels_whatever_followed_the_one_before_it_the_last_time() -> None:
+    catalogue = Catalogue()
+    a, b, c = ({"__name__": "vllm:num_requests_running", **on_host(name)} for name in "abc")
+    for answer in ((a, b, c), (a, b, c), (a, c, b), (b, a), (a, c)):
+        place = None
+        for labels in answer:
+            place = catalogue.place(labels, place)
+            assert place.address.labels == {name: labels[name] for name in ("instance", "job")}
+    assert catalogue.size == 3
+
+
+def test_what_follows_another_series_is_placed_anew_once_its_target_has_labels_of_its_own() -> None:
+    catalogue = Catalogue()
+    a, b = ({"__name__": "vllm:num_requests_running", **on_host(name, team="x")} for name in "ab")
+    before = catalogue.place(b, catalogue.place(a))
+    assert "team" in before.text
+    catalogue.learn_labels([{**b, "__name__": "up"}])
+    after = catalogue.place(b, catalogue.place(a))
+    assert (after.address.labels["team"], after.text) == ("x", "vllm:num_requests_running")
+
+
 def test_a_new_target_with_labels_of_its_own_leaves_the_others_as_they_are() -> None:
     catalogue = Catalogue()
     old, new = on_host("a", team="x"), on_host("b", team="y")
