@@ -67,6 +67,12 @@ class Address:
         return " ".join(f"{name}={self.labels[name]}" for name in ("job", "instance", "pod") if self.labels.get(name))
 
 
+def longest_interval(addresses: Iterable[Address]) -> float | None:
+    """Seconds between the scrapes of what is scraped least often of ours; None while none is known."""
+    known = [address.interval_seconds for address in addresses if address.kind is not None]
+    return max((seconds for seconds in known if seconds is not None), default=None)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
     """A series: whose it is, and its text on that page.

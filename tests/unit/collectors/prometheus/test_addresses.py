@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.prometheus.addresses import Address, Catalogue
+from collectors.prometheus.addresses import Address, Catalogue, longest_interval
 from tests.support.prometheus_targets import T0, a_cache, a_router, an_engine, asked, in_pod, on_host
 from tierdeck.fleet import SourceKind
 
@@ -32,6 +32,13 @@ MASTER = WORKER + 'worker_num{tag="live"} 1\n'
 def test_the_kind_of_a_target_shows_by_its_names(page: str, kind: SourceKind | None) -> None:
     (address,) = asked((on_host("h"), page)).catalogue.addresses
     assert address.kind is kind
+
+
+def test_the_longest_interval_is_that_of_what_is_ours_and_was_seen_twice() -> None:
+    ours, slow, new, other = (Address({}, {name}) for name in ("vllm:num_requests_running",) * 3 + ("capacity",))
+    assert longest_interval([ours, new]) is None
+    ours.interval_seconds, slow.interval_seconds, other.interval_seconds = 15.0, 60.0, 300.0
+    assert longest_interval([ours, slow, new, other]) == 60.0
 
 
 def test_labels_of_up_are_the_targets_own_and_not_on_its_page() -> None:
