@@ -48,6 +48,11 @@ class Asking:
         self._jobs: set[str] = set()
         self.catalogue = Catalogue()
 
+    @property
+    def match(self) -> str:
+        """The matchers that every selector has; empty for none."""
+        return self._match
+
     @not_looked_at()
     def discover(self, at: float) -> None:
         """Learn which addresses there are at a moment, which labels are theirs, and how often they are scraped."""

@@ -30,7 +30,7 @@ def discovered(settings: Settings) -> dict[str, Any]:
         asking.discover(now)
         fleet = arrange(asking.catalogue.addresses, rules, settings.cluster)
         if not fleet.endpoints:
-            raise nothing_found(server, now, settings.prometheus_match)
+            raise nothing_found(server, now, asking.match)
     longest = longest_interval(fleet.where)
     return {
         "address": settings.prometheus_address,

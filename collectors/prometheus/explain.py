@@ -62,7 +62,7 @@ def explain_prometheus(
             into.falls += pages.falls
     fleet = arrange(fullest_first(seen, seen), rules, wanted.cluster)
     if not fleet.endpoints:
-        raise nothing_found(server, wanted.end)
+        raise nothing_found(server, wanted.end, asking.match)
     chosen = [one for one in fleet.endpoints if wanted.endpoint in ("", one.name)]
     if not chosen:
         known = ", ".join(one.name for one in fleet.endpoints)

@@ -95,7 +95,7 @@ class Feed:
         self._asking.discover(now)
         addresses = [address for address in self._asking.catalogue.addresses if address.kind is not None]
         if not addresses:
-            raise nothing_found(self._server, now)
+            raise nothing_found(self._server, now, self._asking.match)
         seen = self._asking.raw(now - self._lookback(addresses), now)
         fleet = self._observe(now)
         memories = self._memories(fleet)

@@ -114,6 +114,14 @@ def test_what_is_not_there_is_told_with_what_is(store: Store) -> None:
         Deck(store, server).feed.step(T0 + 1.0)
 
 
+def test_matchers_that_leave_nothing_are_told(store: Store) -> None:
+    server = Failing()
+    scrape(server, "chat-0", -600, 0)
+    feed = Feed(SETTINGS.model_copy(update={"prometheus_match": 'namespace="other"'}), lambda: (), store, print, server)
+    with pytest.raises(TierdeckError, match='no vLLM series matching namespace="other": it scrapes the jobs ns/vllm'):
+        feed.step(T0 + 1.0)
+
+
 def test_a_server_that_fails_for_a_while_loses_nothing(store: Store) -> None:
     server = Failing()
     scrape(server, "chat-0", -600, 3600)
