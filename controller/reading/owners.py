@@ -63,7 +63,7 @@ def _by_metadata(raw: Raw) -> Iterator[Owner]:
 
 
 def _scalers(objects: Objects, ref: ObjectRef) -> Iterator[Owner]:
-    for scaled, raw in _scaling(objects, SCALED_OBJECTS, ref, "Deployment"):
+    for scaled, _ in _scaling(objects, SCALED_OBJECTS, ref, "Deployment"):
         yield Owner("keda", scaled.name, f"scaleTargetRef of {scaled}")
     for scaler, raw in _scaling(objects, AUTOSCALERS, ref, ""):
         parents = [text(one, "name") for one in items(raw, "metadata", "ownerReferences")

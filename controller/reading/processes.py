@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from controller.objects import Raw
 from controller.reading.commands import Command, read_command
 from controller.reading.configs import Configs
 from controller.reading.environment import Environment, read_environment
-from controller.reading.fields import items, text
+from controller.reading.fields import items, text, whole
 from controller.reading.images import is_curvine_image, is_engine_image, is_router_image
 from tierdeck.deployed import Component
 
 PROGRAMS = ("vllm", "lmcache", "curvine")
 """What a script may start that matters here."""
+_ROUTERS = ("vllm-router", "vllm_router")
 _LMCACHE_SERVERS = ("lmcache_server", "lmcache_experimental_server", "lmcache_v0_server")
 
 
@@ -24,6 +26,7 @@ class Process:
     Attributes:
         volumes: of its pod.
         where: the object and the container, as sentences name them.
+        given: its component, where something else than its command and image tells it.
     """
 
     container: Raw
@@ -32,6 +35,7 @@ class Process:
     environment: Environment
     configs: Configs
     where: str = ""
+    given: Component | None = None
 
     @property
     def name(self) -> str:
@@ -43,7 +47,7 @@ class Process:
 
     @property
     def component(self) -> Component:
-        return component_of(self.name, self.image, self.command)
+        return self.given or component_of(self.name, self.image, self.command)
 
     def file(self, path: str) -> str | tuple[str]:
         """Text of a file that it is given; a 1-tuple is the reason why that is not known."""
@@ -52,9 +56,9 @@ class Process:
     def port(self, name: str = "") -> int | None:
         """Its container port of that name; without a name the first."""
         for port in items(self.container, "ports"):
-            number = port.get("containerPort")
-            if name in ("", text(port, "name")) and is_port(number):
-                return int(number)
+            number = whole(port, "containerPort") or 0
+            if name in ("", text(port, "name")) and 0 < number < 65536:
+                return number
         return None
 
 
@@ -69,14 +73,19 @@ class Spec:
         return next((one for one in self.processes if one.component is component), None)
 
 
-def read_spec(raw: Raw, configs: Configs, where: str) -> Spec:
-    """The processes of a pod spec."""
+def read_spec(raw: Raw, configs: Configs, where: str, given: Mapping[str, Component] | None = None) -> Spec:
+    """The processes of a pod spec.
+
+    Args:
+        given: components of containers, by name, that something else tells.
+    """
     volumes = items(raw, "volumes")
     sidecars = [one for one in items(raw, "initContainers") if text(one, "restartPolicy") == "Always"]
-    found = [
-        read_process(container, volumes, configs, f"{where}, container {text(container, 'name')}")
-        for container in (*sidecars, *items(raw, "containers"))
-    ]
+    found = []
+    for container in (*sidecars, *items(raw, "containers")):
+        name = text(container, "name")
+        process = read_process(container, volumes, configs, f"{where}, container {name}")
+        found.append(replace(process, given=(given or {}).get(name)))
     return Spec(raw, tuple(found))
 
 
@@ -98,19 +107,17 @@ def component_of(name: str, image: str, command: Command) -> Component:
     `lmcache coordinator`), production-stack helm chart (`router-container`, `lmcache-server`), Curvine's charts.
     """
     first = command.words[0] if command.words else ""
-    if command.runs("lmcache", "coordinator"):
-        return Component.LMCACHE_COORDINATOR
-    if is_server(command) or any(command.runs(server) for server in _LMCACHE_SERVERS):
-        return Component.LMCACHE
-    if command.runs("vllm", "serve") or command.mentions("vllm.entrypoints"):
-        return Component.ENGINE
-    if is_router_image(image) or command.runs("vllm-router") or command.mentions("vllm_router"):
-        return Component.ROUTER
-    if is_curvine_image(image) or first.rpartition("/")[2].startswith("curvine-"):
-        return _curvine(name, command)
-    if is_engine_image(image) and (not first or first.startswith("-") or command.has("--model")):
-        return Component.ENGINE  # the image's own entry point starts it
-    return Component.OTHER
+    is_args = not first or first.startswith("-") or command.has("--model")  # the image's own entry point starts it
+    found = (
+        (Component.LMCACHE_COORDINATOR, command.runs("lmcache", "coordinator")),
+        (Component.LMCACHE, is_server(command) or any(command.runs(server) for server in _LMCACHE_SERVERS)),
+        (Component.ENGINE, command.runs("vllm", "serve") or command.mentions("vllm.entrypoints")),
+        (Component.ROUTER, is_router_image(image) or any(command.runs(name) for name in _ROUTERS)),
+        (Component.ROUTER, command.has("--routing-logic") or command.mentions("vllm_router")),
+        (_curvine(name, command), is_curvine_image(image) or command.runs("curvine-fuse")),
+        (Component.ENGINE, is_engine_image(image) and is_args),
+    )
+    return next((component for component, is_it in found if is_it), Component.OTHER)
 
 
 def is_server(command: Command) -> bool:
@@ -128,10 +135,6 @@ def _curvine(name: str, command: Command) -> Component:
     if "worker" in command.words or name == "worker":
         return Component.CURVINE_WORKER
     return Component.OTHER
-
-
-def is_port(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 0 < number < 65536
 
 
 def port_of(word: str) -> int | None:

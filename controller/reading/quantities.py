@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from kubernetes.utils.quantity import parse_quantity
+from kubernetes.utils import quantity as upstream
 
 
 def quantity(value: object) -> Decimal | None:
@@ -12,7 +12,7 @@ def quantity(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         return None
     try:
-        number: Decimal = parse_quantity(value)
+        number: Decimal = upstream.parse_quantity(value)  # type: ignore[no-untyped-call]
     except (ValueError, ArithmeticError):
         return None
     return number if number.is_finite() and 0 <= number < Decimal(10) ** 30 else None

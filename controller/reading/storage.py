@@ -22,6 +22,8 @@ from controller.reading.sizes import GIB, gib_of
 from controller.resources import CLAIMS, STORAGE_CLASSES
 from tierdeck.deployed import Claim, Stated, StatedSize
 
+_TIERED = "sagemaker-hyperpod"
+"""Source: sagemaker-hyperpod-cli#431, what HyperPod's `tieredstorage` becomes in the engine."""
 _PROVISIONED_BY = "volume.kubernetes.io/storage-provisioner"
 
 
@@ -81,6 +83,8 @@ class Storage:
             scheme, path = (parts := urlsplit(remote.value)).scheme, parts.path
         except ValueError:
             return StatedSize.unknown("remote_url is no address", remote.value, remote.where)
+        if scheme == _TIERED:
+            return StatedSize.unknown("the node's tiered storage has no size here", "tieredstorage", remote.where)
         if scheme in ("fs", "file"):
             return self._on_path(path, process, remote.value, remote.where)
         return StatedSize.unknown(f"a remote of the kind {scheme or remote.value!r} has no size here",
