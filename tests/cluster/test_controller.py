@@ -15,6 +15,7 @@ from tests.cluster.watched import Watched
 from tests.cluster.workloads import engine_deployment
 from tests.support.cluster import Cluster
 from tests.support.kube_rest import Manifest
+from tierdeck.deployed import Component, Deployed, PodRun
 from tierdeck.events import EventKind
 
 pytestmark = pytest.mark.usefixtures("kubelets")
@@ -42,9 +43,15 @@ def settled(watched: Watched, name: str, ready: int) -> None:
 
     def is_so() -> bool:
         one = watched.endpoints().get(name)
-        return one is not None and one.is_settled and sum(pod.is_ready for pod in one.pods) == ready
+        return one is not None and one.is_settled and [pod.is_ready for pod in engine_pods(one)] == [True] * ready
 
-    watched.until(is_so, f"{ready} ready pods of {name}")
+    watched.until(is_so, f"{ready} ready engines of {name}")
+
+
+def engine_pods(one: Deployed) -> list[PodRun]:
+    """Without its router's, and without those that were evicted and stay as a record."""
+    pods = [pod for pod in one.pods if pod.phase != "Failed"]
+    return [pod for pod in pods if any(run.component is Component.ENGINE for run in pod.containers)]
 
 
 def engines(namespace: str, replicas: int = 1, image: str = "", args: tuple[str, ...] = ()) -> Manifest:
@@ -69,7 +76,7 @@ def test_a_hyperpod_endpoint_is_found_with_strategy_sizes_and_its_replicas(
     assert one.configured.strategy.value == "prefixaware"
     assert one.configured.l0.text == "--gpu-memory-utilization 0.85"
     assert one.effective.l0.text == "--gpu-memory-utilization 0.85"
-    assert {pod.node for pod in one.pods} == {node}
+    assert {pod.node for pod in engine_pods(one)} == {node}
     (observed,) = [known for known in watched.store.endpoints("test") if known.name == name]
     replicas = [replica for replica in observed.replicas if not replica.key.shared]
     assert len(replicas) == 2
@@ -123,7 +130,7 @@ def test_what_happens_to_pods_is_written_once(
     watched.start()
     name = f"{namespace}/engine"
     settled(watched, name, 1)
-    (pod,) = [one.name for one in watched.endpoints()[name].pods]
+    (pod,) = [one.name for one in engine_pods(watched.endpoints()[name])]
     kubelets.crash(namespace, pod)
     ((_, replica, words),) = watched.wait_for(EventKind.RESTART)
     assert (replica, words) == (pod, f"{pod}: vllm restarted (Error, exit code 1)")
@@ -135,7 +142,7 @@ def test_what_happens_to_pods_is_written_once(
     settled(watched, name, 1)
     kubelets.behave(Behaviour.CRASH_LOOP, labelled(app="engine"))
     watched.wait_for(EventKind.CRASH_LOOP)
-    kubelets.behave(Behaviour.READY, labelled(app="engine"))
+    kubelets.behave(Behaviour.RUNS, labelled(app="engine"))
     settled(watched, name, 1)
     apply(cluster, engines(namespace, replicas=9))
     watched.wait_for(EventKind.UNSCHEDULABLE)
@@ -171,7 +178,7 @@ def test_a_controller_that_is_killed_neither_loses_nor_doubles_an_event(
     watched.start()
     name = f"{namespace}/engine"
     settled(watched, name, 1)
-    (pod,) = [one.name for one in watched.endpoints()[name].pods]
+    (pod,) = [one.name for one in engine_pods(watched.endpoints()[name])]
     kubelets.crash(namespace, pod)
     watched.wait_for(EventKind.RESTART)
     watched.kill()
