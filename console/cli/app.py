@@ -118,6 +118,22 @@ def ledger(
     _print(document, explanation(document), as_json=as_json)
 
 
+@app.command()
+def events(
+    endpoint: Annotated[str, typer.Argument(help="Name of the endpoint; none: the whole fleet.")] = "",
+    since: Annotated[str, typer.Option(help="How far back, such as 30m, 12h, 7d.")] = "12h",
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind, such as oom; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest.")] = 500,
+    as_json: AsJson = False,
+) -> None:
+    """What happened: rollouts, restarts, drift, changes of routing and size, nodes; the newest first."""
+    from console.cli import happened
+
+    wanted = happened.Wanted(endpoint, parse_duration(since), happened.kinds_of(kind or ()), limit)
+    document = happened.events(load_settings(), wanted)
+    _print(document, happened.as_text(document, since), as_json=as_json)
+
+
 _PASS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
