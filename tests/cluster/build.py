@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.processes import end_with_us
+from tests.cluster.go_program import CannotBuildError, GoProgram
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 VERSION = "v1.37.2"
-SOURCE = Path(__file__).parent / "controlplane"
-_MADE_OF = ("main.go", "go.mod", "go.sum")
-_NEEDED_GO = (1, 26)
-_TRIES = 3
-
-
-class CannotBuildError(Exception):
-    """The control plane is not to be had; the sentence says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +35,8 @@ def found() -> ControlPlane | None:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets:
         return _assets(Path(assets))
-    binary = _target(_go_version())
-    return ControlPlane(binary) if binary.exists() else None
+    binary = _PROGRAM.found()
+    return None if binary is None else ControlPlane(binary)
 
 
 def built() -> ControlPlane:
@@ -62,15 +45,7 @@ def built() -> ControlPlane:
     Raises:
         CannotBuildError: As for `found`, or the build failed.
     """
-    here = found()
-    if here is not None:
-        return here
-    binary = _target(_go_version())
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(binary.parent / "lock"):
-        if not binary.exists():
-            _build(binary)
-    return ControlPlane(binary)
+    return found() or ControlPlane(_PROGRAM.built())
 
 
 def _assets(folder: Path) -> ControlPlane:
@@ -80,79 +55,6 @@ def _assets(folder: Path) -> ControlPlane:
     return ControlPlane(folder)
 
 
-def _go() -> str:
-    return shutil.which("go") or "/usr/local/go/bin/go"
-
-
-def _go_version() -> str:
-    wanted = f"Go {_NEEDED_GO[0]}.{_NEEDED_GO[1]} or newer builds the control plane"
-    try:
-        said = subprocess.run([_go(), "env", "GOVERSION"], check=True, capture_output=True, text=True, cwd="/")
-    except (OSError, subprocess.CalledProcessError):
-        raise CannotBuildError(f"{wanted}, and there is no go on the PATH") from None
-    version = said.stdout.strip()
-    numbers = re.match(r"go(\d+)\.(\d+)", version)
-    if numbers is None or (int(numbers[1]), int(numbers[2])) < _NEEDED_GO:
-        raise CannotBuildError(f"{wanted}, and this one is {version}")
-    return version
-
-
-def _target(go_version: str) -> Path:
-    """The binary's place: what it is made of names its folder, so that a change of that makes another."""
-    made_of = hashlib.sha256(f"{go_version} {VERSION}\n".encode())
-    for name in _MADE_OF:
-        made_of.update((SOURCE / name).read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "tierdeck" / "control-plane" / made_of.hexdigest()[:16] / "control-plane"
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            _say("another process builds the control plane: waiting for it")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _build(binary: Path) -> None:
-    _say("building the control plane, once; about 10 to 20 minutes, and 4 GB of Go's caches")
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
-        # Go may write to go.mod's folder, which belongs to the repository.
-        for name in _MADE_OF:
-            shutil.copy(SOURCE / name, folder)
-        _retried(folder, "mod", "download")
-        _say("all sources are here; compiling")
-        _retried(folder, "build", "-mod=readonly", "-trimpath", f"-ldflags={_stamp()}", f"-p={_cores()}", "-o", "out")
-        (Path(folder) / "out").rename(binary)
-    _say(f"built {binary} in {time.monotonic() - started:.0f} s")
-
-
-def _retried(folder: str, *arguments: str) -> None:
-    """A command of Go that may need the network: what it got so far is kept from one try to the next."""
-    environment = {**os.environ, "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
-    for attempt in range(1, _TRIES + 1):
-        process = subprocess.run(
-            [_go(), *arguments],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=end_with_us,
-            check=False,
-        )
-        if process.returncode == 0:
-            return
-        if attempt < _TRIES:
-            _say(f"go {arguments[0]} failed; trying again in {attempt * 10} s")
-            time.sleep(attempt * 10)
-    raise CannotBuildError(
-        f"go {arguments[0]} failed {_TRIES} times: is Go's module proxy reachable, and is there disk left?"
-    )
-
-
 def _stamp() -> str:
     major, minor, _ = VERSION.removeprefix("v").split(".")
     where = "k8s.io/component-base/version"
@@ -160,12 +62,14 @@ def _stamp() -> str:
     return " ".join(["-s -w", *(f"-X {where}.{name}={value}" for name, value in values.items())])
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _say(words: str) -> None:
-    print(f"control plane: {words}", file=sys.stderr, flush=True)  # noqa: T201 a build of minutes says what it does
+_PROGRAM = GoProgram(
+    name="control-plane",
+    version=VERSION,
+    source=Path(__file__).parent / "controlplane",
+    made_of=("main.go", "go.mod", "go.sum"),
+    ldflags=_stamp(),
+    takes="about 10 to 20 minutes, and 4 GB of Go's caches",
+)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from kubernetes import client, config
 
@@ -21,14 +19,6 @@ def _settings(namespace: str, **data: str) -> Manifest:
         "metadata": {"name": "settings", "namespace": namespace},
         "data": data,
     }
-
-
-@pytest.fixture
-def rest(cluster: Cluster) -> Iterator[Rest]:
-    """The administrator."""
-    one = cluster.rest.another()
-    yield one
-    one.close()
 
 
 def test_the_api_server_is_the_release_that_it_says(cluster: Cluster) -> None:
