@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from subprocess import Popen
@@ -49,8 +51,20 @@ class Watched:
         self._process.kill()
         self._process.wait()
 
-    def until(self, ready: object, what: str) -> None:
-        assert callable(ready)
+    def cpu_seconds(self) -> float:
+        """CPU time of the process so far. Source: proc(5), fields 14 and 15 of /proc/PID/stat."""
+        assert self._process is not None
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_mib(self) -> float:
+        """Its resident memory."""
+        assert self._process is not None
+        status = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
+        (line,) = [one for one in status.splitlines() if one.startswith("VmRSS:")]
+        return int(line.split()[1]) / 1024
+
+    def until(self, ready: Callable[[], bool], what: str) -> None:
         wait_until(ready, what, self.log)
 
     def endpoints(self) -> dict[str, Deployed]:
