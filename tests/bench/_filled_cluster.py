@@ -60,7 +60,7 @@ def _endpoint(rest: Rest, number: int, replicas: int) -> None:
         }
     )  # fmt: skip
     counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas", "updatedReplicas"), replicas)
-    rest.merge(deployment, {"status": {**counts, "observedGeneration": 1}}, "status")
+    rest.merge(deployment, {"status": {**counts, "observedGeneration": 1}}, "/status")
     for replica in range(replicas):
         address = f"10.{number // 250 + 1}.{number % 250}.{replica + 1}"
         _pod(rest, replica_set, template, replica, address)
@@ -81,7 +81,7 @@ def _pod(rest: Rest, replica_set: Manifest, template: Manifest, number: int, add
             "spec": {**template["spec"], "nodeName": f"node-{number}"},
         }
     )
-    rest.merge(pod, {"status": running(address, 0)}, "status")
+    rest.merge(pod, {"status": running(address, 0)}, "/status")
 
 
 def running(address: str, restarts: int) -> Manifest:

@@ -66,12 +66,11 @@ def _listed(cluster: Cluster) -> tuple[float, float]:
 
 def _library(cluster: Cluster) -> float:
     api = CoreV1Api(cluster.client())
-    began, token, count = time.monotonic(), None, 0
-    while True:
-        page = api.list_pod_for_all_namespaces(limit=_PAGE, **({"_continue": token} if token else {}))
-        count, token = count + len(page.items), page.metadata._continue
-        if not token:
-            break
+    began, count, token = time.monotonic(), 0, ""
+    while count == 0 or token:
+        page = api.list_pod_for_all_namespaces(limit=_PAGE, _continue=token)
+        count += len(page.items)
+        token = (page.metadata and page.metadata._continue) or ""
     assert count == ENDPOINTS * REPLICAS
     return time.monotonic() - began
 
@@ -91,7 +90,7 @@ def _delays(cluster: Cluster, watched: Watched) -> list[float]:
     for number in range(_EVENTS):
         pod = pods[number * 37]
         began = time.monotonic()
-        rest.merge(pod, {"status": running(pod["status"]["podIP"], 1)}, "status")
+        rest.merge(pod, {"status": running(pod["status"]["podIP"], 1)}, "/status")
         watched.wait_for(EventKind.RESTART, number + 1)
         delays.append(time.monotonic() - began)
         time.sleep(0.3 * number)  # at other moments between two looks

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from kubernetes import client, config
 
 from tests.cluster.hyperpod import endpoint
 from tests.cluster.rendering import API, KIND
 from tests.cluster.workloads import engine_pod
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, control_plane
 from tests.support.kube_rest import Manifest, RefusedError, Rest
 
 
@@ -22,8 +24,10 @@ def _settings(namespace: str, **data: str) -> Manifest:
 
 
 def test_the_api_server_is_the_release_that_it_says(cluster: Cluster) -> None:
+    command = [*control_plane().command("kube-apiserver"), "--version"]
+    says = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
     with cluster.client() as api:
-        assert client.VersionApi(api).get_code().git_version == "v1.37.2"
+        assert client.VersionApi(api).get_code().git_version == says
 
 
 def test_server_side_apply_refuses_a_field_that_another_manager_owns(rest: Rest, namespace: str) -> None:
