@@ -8,6 +8,7 @@ from controller.backend import Found as Result
 from controller.objects import Objects
 from controller.reading.configured import sizes_of
 from controller.reading.endpoints import assemble, model_of
+from controller.reading.fields import items, text
 from controller.reading.lineage import Found
 from controller.reading.owners import Path
 from controller.reading.parts import Parts
@@ -15,7 +16,6 @@ from controller.reading.processes import Process
 from controller.reading.routers import strategy_of
 from controller.reading.scene import Scene
 from controller.reading.surroundings import coordinators_of, router_workloads, routers_of, template_server
-from controller.resources import DEPLOYMENTS, STATEFUL_SETS
 from tierdeck.deployed import Component, ObjectRef, Stated
 
 _CONTAINER = ("spec", "template", "spec", "containers", "*")
@@ -31,17 +31,9 @@ class PlainDeployment:
         scene = Scene(objects)
         return [
             assemble(scene, parts_of(scene, one, engine, self.name))
-            for one, engine in engines_in(scene)
+            for one, engine in scene.running(Component.ENGINE)
             if one[0] not in taken
         ]
-
-
-def engines_in(scene: Scene) -> Iterator[tuple[Found, Process]]:
-    """Workloads that run vLLM, with the container that does."""
-    for one in scene.lineage.workloads(DEPLOYMENTS, STATEFUL_SETS):
-        engine = scene.template(one).of(Component.ENGINE)
-        if engine is not None:
-            yield one, engine
 
 
 def parts_of(scene: Scene, one: Found, engine: Process, backend: str, companions: tuple[Found, ...] = ()) -> Parts:
@@ -59,8 +51,16 @@ def parts_of(scene: Scene, one: Found, engine: Process, backend: str, companions
         companions=(*companions, *coordinators_of(scene, engine, ref.namespace)),
         fields=FIELDS,
         model=model_of(engine),
-        problems=problems,
+        problems=(*problems, *_made_by(one)),
     )
+
+
+def _made_by(one: Found) -> Iterator[str]:
+    """An owner that is not read, for want of rights or because its kind is not known: the next rendering is its."""
+    for owner in items(one[1], "metadata", "ownerReferences"):
+        if text(owner, "kind"):
+            made = f"{text(owner, 'kind')} {text(owner, 'name')}".strip()
+            yield f"{one[0]} is made by {made}, which is not read here: a change belongs there."
 
 
 def template_strategy(scene: Scene, one: Found, routers: Sequence[Found]) -> tuple[Stated, tuple[str, ...]]:

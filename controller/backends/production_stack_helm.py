@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from controller.backend import Found as Result
-from controller.backends.deployment import engines_in, parts_of, template_strategy
+from controller.backends.deployment import parts_of, template_strategy
 from controller.objects import Objects
 from controller.reading.endpoints import assemble
 from controller.reading.lineage import Found, template_labels
@@ -33,7 +33,7 @@ class ProductionStackHelm:
         scene = Scene(objects)
         return [
             self._endpoint(scene, one, engine, release)
-            for one, engine in engines_in(scene)
+            for one, engine in scene.running(Component.ENGINE)
             if one[0] not in taken and (release := release_of(one))
         ]
 

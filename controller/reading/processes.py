@@ -26,7 +26,6 @@ class Process:
     Attributes:
         volumes: of its pod.
         where: the object and the container, as sentences name them.
-        given: its component, where something else than its command and image tells it.
     """
 
     container: Raw
@@ -35,7 +34,7 @@ class Process:
     environment: Environment
     configs: Configs
     where: str = ""
-    given: Component | None = None
+    component: Component = Component.OTHER
 
     @property
     def name(self) -> str:
@@ -44,10 +43,6 @@ class Process:
     @property
     def image(self) -> str:
         return text(self.container, "image")
-
-    @property
-    def component(self) -> Component:
-        return self.given or component_of(self.name, self.image, self.command)
 
     def file(self, path: str) -> str | tuple[str]:
         """Text of a file that it is given; a 1-tuple is the reason why that is not known."""
@@ -85,7 +80,7 @@ def read_spec(raw: Raw, configs: Configs, where: str, given: Mapping[str, Compon
     for container in (*sidecars, *items(raw, "containers")):
         name = text(container, "name")
         process = read_process(container, volumes, configs, f"{where}, container {name}")
-        found.append(replace(process, given=(given or {}).get(name)))
+        found.append(replace(process, component=(given or {}).get(name, process.component)))
     return Spec(raw, tuple(found))
 
 
@@ -97,7 +92,8 @@ def read_process(container: Raw, volumes: list[Raw], configs: Configs, where: st
     """
     environment = read_environment(container, env, configs, where)
     command, environment = read_command(container, environment, where, PROGRAMS)
-    return Process(container, volumes, command, environment, configs, where)
+    component = component_of(text(container, "name"), text(container, "image"), command)
+    return Process(container, volumes, command, environment, configs, where, component)
 
 
 def component_of(name: str, image: str, command: Command) -> Component:

@@ -13,7 +13,7 @@ from controller.reading.pods import has_address
 from controller.reading.pools import Pool, pools_of
 from controller.reading.processes import Process, Spec, is_server, read_spec
 from controller.reading.storage import Storage
-from controller.resources import DAEMON_SETS
+from controller.resources import DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS
 from tierdeck.deployed import Component, ObjectRef
 
 OnNode = tuple[Found, Process]
@@ -29,6 +29,17 @@ class Scene:
         self._templates: dict[ObjectRef, Spec] = {}
         self._pools: tuple[Pool, ...] | None = None
         self._servers: Mapping[str, list[OnNode]] | None = None
+        self._running: dict[Component, list[tuple[Found, Process]]] | None = None
+
+    def running(self, component: Component) -> list[tuple[Found, Process]]:
+        """Deployments and StatefulSets whose template runs a component, with its first process."""
+        if self._running is None:
+            self._running = defaultdict(list)
+            for one in self.lineage.workloads(DEPLOYMENTS, STATEFUL_SETS):
+                first = {process.component: process for process in reversed(self.template(one).processes)}
+                for kind, process in first.items():
+                    self._running[kind].append((one, process))
+        return self._running.get(component, [])
 
     @property
     def pools(self) -> tuple[Pool, ...]:

@@ -70,7 +70,7 @@ class Storage:
             return self._of_server(server)
         settings = Settings(process)
         remote = settings.get("remote_url")
-        if remote is None and process.environment.hidden and settings.is_there:
+        if remote is None and process.environment.hidden and (settings.is_there or connectors(process)):
             return StatedSize.unknown(process.environment.hidden[0])
         if remote is None:
             return self._local_disk(process, settings)

@@ -8,13 +8,12 @@ from controller.reading.lmcache import uses_server
 from controller.reading.processes import Process, Spec
 from controller.reading.routers import routes_to
 from controller.reading.scene import Scene
-from controller.resources import DEPLOYMENTS, STATEFUL_SETS
 from tierdeck.deployed import Component
 
 
 def router_workloads(scene: Scene) -> list[tuple[Found, Process]]:
     """Every workload that runs a router, with its process."""
-    return _with(scene, Component.ROUTER)
+    return scene.running(Component.ROUTER)
 
 
 def routers_of(scene: Scene, engine: Found) -> tuple[Found, ...]:
@@ -30,7 +29,7 @@ def coordinators_of(scene: Scene, engine: Process | None, namespace: str) -> tup
     """LMCache coordinators in the namespace, for an engine that uses an LMCache server."""
     if engine is None or not uses_server(engine):
         return ()
-    return tuple(one for one, _ in _with(scene, Component.LMCACHE_COORDINATOR) if one[0].namespace == namespace)
+    return tuple(one for one, _ in scene.running(Component.LMCACHE_COORDINATOR) if one[0].namespace == namespace)
 
 
 def template_server(scene: Scene, spec: Spec, engine: Process) -> Server | None:
@@ -41,11 +40,3 @@ def template_server(scene: Scene, spec: Spec, engine: Process) -> Server | None:
     if own is not None or len(daemons) != 1:
         return own
     return Server(daemons[0][1], is_shared=True)
-
-
-def _with(scene: Scene, component: Component) -> list[tuple[Found, Process]]:
-    return [
-        (one, process)
-        for one in scene.lineage.workloads(DEPLOYMENTS, STATEFUL_SETS)
-        if (process := scene.template(one).of(component)) is not None
-    ]
