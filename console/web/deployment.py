@@ -24,10 +24,11 @@ def draw_deployment(part: DeploymentPart) -> None:
     st.caption("L0 and L1 of one replica, used: the fullest; L2 of the whole pool.")
     if part.facts:
         st.caption(escaped(part.facts))
-    for problem in part.problems[:_MOST_PROBLEMS]:
-        st.markdown(f"▲ {escaped(problem)}")
+    shown = [f"▲ {escaped(problem)}" for problem in part.problems[:_MOST_PROBLEMS]]
     if part.problems[_MOST_PROBLEMS:]:
-        st.markdown(f"▲ and {len(part.problems[_MOST_PROBLEMS:])} more")
+        shown.append(f"▲ and {len(part.problems[_MOST_PROBLEMS:])} more")
+    if shown:
+        st.markdown("  \n".join(shown))
     if part.unknown:
         st.caption(escaped(f"Not known: {'; '.join(part.unknown)}."))
     if part.advice:
