@@ -1,6 +1,6 @@
 # The few commands of this repository; `make` lists them. ARGS goes to the command, as in `make test ARGS="-k split"`.
 .DEFAULT_GOAL := help
-.PHONY: help env up test test-live check lock lock-check bench lab lab-lock
+.PHONY: help env up control-plane helm test test-live check lock lock-check bench lab lab-lock
 SHELL := /bin/sh
 
 PYTHON ?= python3
@@ -30,6 +30,12 @@ env: $(STAMP) ## make .venv as requirements.lock says; does nothing when it is u
 
 up: env ## start the deck, on the demo source unless ARGS say otherwise
 	@$(BIN)/tierdeck up $(ARGS)
+
+control-plane: env ## build the Kubernetes control plane that tests run on; does nothing when it is there
+	@$(BIN)/python -m tests.cluster.build
+
+helm: env ## build the Helm that tests install the chart with; does nothing when it is there
+	@$(BIN)/python -m tests.cluster.build_helm
 
 test: env ## run the tests
 	@$(BIN)/python -m pytest $(ARGS)

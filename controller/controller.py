@@ -16,6 +16,7 @@ from controller.api.mirror import Mirror
 from controller.api.watches import Watches
 from controller.backends import BACKENDS
 from controller.inventory import Inventory, Seen
+from controller.pod_proxy import pods_by_address, through_proxy
 from db import Store
 from tierdeck.errors import TierdeckError
 from tierdeck.fleet import POOL
@@ -108,7 +109,10 @@ class Controller:
     def _write(self, seen: Seen) -> None:
         new = self._store.sight(seen.sighting, happened)
         cluster = self._settings.cluster
-        if self._store.declare(cluster, seen.endpoints, seen.pools, origin=ORIGIN, actor=_NAME):
+        proxy, pods = self._settings.pod_proxy, pods_by_address(seen.sighting.deployed)
+        endpoints = [through_proxy(proxy, pods, one) for one in seen.endpoints]
+        pools = [through_proxy(proxy, pods, one) for one in seen.pools]
+        if self._store.declare(cluster, endpoints, pools, origin=ORIGIN, actor=_NAME):
             log.info("inventory_changed", endpoints=len(seen.endpoints), pools=len(seen.pools))
         if new:
             log.info("events_written", events=new)

@@ -6,6 +6,7 @@ docs/settings.md is made from this file and held against it by a test.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -86,6 +87,11 @@ class Settings(BaseSettings):
     kube_namespaces: str = Field(
         "", description="Namespaces to look into, separated by commas; empty: all of the cluster."
     )
+    pod_proxy: str = Field(
+        "",
+        description="Address of a `kubectl proxy` by which the pods' metrics are read where their own addresses lead "
+        "nowhere, such as `http://127.0.0.1:8001`; empty: none.",
+    )
 
     warming_tokens: int = Field(1000, ge=0, description="Prompt tokens after a restart until a replica counts as warm.")
     warming_requests: int = Field(10, ge=0, description="Requests after a restart until a replica counts as warm.")
@@ -103,6 +109,12 @@ class Settings(BaseSettings):
     def _timeout_below_interval(self) -> Self:
         if self.scrape_timeout_seconds >= self.scrape_interval_seconds:
             raise ValueError("scrape_timeout_seconds must be below scrape_interval_seconds")
+        return self
+
+    @model_validator(mode="after")
+    def _pod_proxy_is_an_address(self) -> Self:
+        if self.pod_proxy and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", self.pod_proxy):
+            raise ValueError("pod_proxy can't be used: an address such as http://127.0.0.1:8001 is needed")
         return self
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ _MOST_PROBLEMS = 5
 _NONE = "Nothing has happened since the cluster is watched: no rollout, restart, drift or change of routing or size."
 _NOT_WATCHED = (
     "No controller watches this endpoint, so that rollouts, drift and reasons of restarts are not known: "
-    "start `python -m controller`. Restarts that counters show are marked on the charts."
+    "`tierdeck up --kubernetes` (docs/install.md). Restarts that counters show are marked on the charts."
 )
 
 

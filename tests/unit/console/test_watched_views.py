@@ -106,7 +106,7 @@ def test_where_no_controller_watches_the_views_say_what_to_do(new: str) -> None:
     now = time.time()
     fill(new, [Made("chat", [Habit()])], now - 300, now)
     said = words(open_view("endpoint"))
-    assert "start `python -m controller`" in said
+    assert "`tierdeck up --kubernetes`" in said
     assert "No controller watches this endpoint" in said
     assert "No cluster is watched" in words(open_view("admin"))
     assert "owners" not in table(open_view("fleet"))[0]

@@ -238,7 +238,7 @@ def test_every_event_of_a_moment_has_a_key_of_its_own() -> None:
     )
     found = happened(remembered(old, nodes=[node()]), sighting(new, nodes=[node(pressures=("DiskPressure", "PID"))]))
     keys = [event.key for event in found]
-    # rollout, image, stuck, scale, routing, L1, L2, two restarts, crash loop, drift of strategy and of L1, two pressures
+    # rollout, image, stuck, scale, routing, L1, L2, 2 restarts, crash loop, drift of strategy and of L1, 2 pressures
     assert len(keys) == len(set(keys)) == 14, kinds(found)
 
 

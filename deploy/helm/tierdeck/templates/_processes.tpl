@@ -1,0 +1,171 @@
+{{/* The containers of our processes: what each is told, how it is asked whether it is well. */}}
+
+{{- define "tierdeck.securityContext" -}}
+allowPrivilegeEscalation: false
+capabilities: {drop: [ALL]}
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+{{- end -}}
+
+{{/* Where the store is, and whose it is. */}}
+{{- define "tierdeck.env" -}}
+- {name: TIERDECK_CLUSTER, value: {{ .Values.cluster | quote }}}
+{{- if include "tierdeck.isEmbedded" . }}
+- {name: TIERDECK_HOME, value: /var/lib/tierdeck}
+{{- else }}
+{{- $pg := .Values.database.postgresql }}
+{{- if $pg.url }}
+- {name: TIERDECK_DATABASE_URL, value: {{ $pg.url | quote }}}
+{{- if $pg.existingSecret }}
+- name: PGPASSWORD
+  valueFrom: {secretKeyRef: {name: {{ $pg.existingSecret }}, key: {{ $pg.passwordKey }}}}
+{{- end }}
+{{- else }}
+- name: TIERDECK_DATABASE_URL
+  valueFrom: {secretKeyRef: {name: {{ $pg.existingSecret }}, key: {{ $pg.urlKey }}}}
+{{- end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tierdeck.prometheusEnv" -}}
+{{- with .Values.prometheus }}
+{{- if .url }}
+- {name: TIERDECK_PROMETHEUS_URL, value: {{ .url | quote }}}
+{{- range $name, $value := dict "TENANT" .tenant "MATCH" .match "AWS_REGION" .awsRegion "USERNAME" .username }}
+{{- if $value }}
+- {name: TIERDECK_PROMETHEUS_{{ $name }}, value: {{ $value | quote }}}
+{{- end }}
+{{- end }}
+{{- range $name, $key := dict "PASSWORD" .passwordKey "TOKEN" .tokenKey "CA" .caKey "CERT" .certKey "KEY" .keyKey }}
+{{- if $key }}
+- {name: TIERDECK_PROMETHEUS_{{ $name }}_FILE, value: {{ printf "/etc/tierdeck/prometheus/%s" $key | quote }}}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "tierdeck.mounts" -}}
+- {name: tmp-{{ .process }}, mountPath: /tmp}
+{{- if include "tierdeck.isEmbedded" .root }}
+- {name: store, mountPath: /var/lib/tierdeck}
+{{- end }}
+{{- end -}}
+
+{{/* Of /metrics, which our processes serve as soon as they run. */}}
+{{- define "tierdeck.metricsProbes" -}}
+startupProbe:
+  httpGet: {path: /metrics, port: {{ . }}}
+  periodSeconds: 2
+  failureThreshold: 60
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: {path: /metrics, port: {{ . }}}
+  periodSeconds: 10
+  timeoutSeconds: 5
+livenessProbe:
+  httpGet: {path: /metrics, port: {{ . }}}
+  periodSeconds: 20
+  failureThreshold: 3
+  timeoutSeconds: 10
+{{- end -}}
+
+{{- define "tierdeck.collectors" -}}
+- name: collectors
+  image: {{ include "tierdeck.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  command: [python, -m, collectors]
+  env:
+    {{- include "tierdeck.env" . | nindent 4 }}
+    - {name: TIERDECK_METRICS_ADDRESS, value: 0.0.0.0}
+    - {name: TIERDECK_METRICS_PORT, value: "9464"}
+    {{- if .Values.config }}
+    - {name: TIERDECK_CONFIG_FILE, value: /etc/tierdeck/config/tierdeck.yaml}
+    {{- end }}
+    {{- with include "tierdeck.prometheusEnv" . | trim }}
+    {{- . | nindent 4 }}
+    {{- end }}
+  ports:
+    - {name: collectors, containerPort: 9464, protocol: TCP}
+  {{- include "tierdeck.metricsProbes" "collectors" | nindent 2 }}
+  resources: {{- toYaml .Values.collectors.resources | nindent 4 }}
+  securityContext: {{- include "tierdeck.securityContext" . | nindent 4 }}
+  volumeMounts:
+    {{- include "tierdeck.mounts" (dict "root" . "process" "collectors") | nindent 4 }}
+    {{- if .Values.config }}
+    - {name: config, mountPath: /etc/tierdeck/config, readOnly: true}
+    {{- end }}
+    {{- if .Values.prometheus.existingSecret }}
+    - {name: prometheus, mountPath: /etc/tierdeck/prometheus, readOnly: true}
+    {{- end }}
+{{- end -}}
+
+{{- define "tierdeck.controller" -}}
+- name: controller
+  image: {{ include "tierdeck.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  command: [python, -m, controller]
+  env:
+    {{- include "tierdeck.env" . | nindent 4 }}
+    - {name: TIERDECK_METRICS_ADDRESS, value: 0.0.0.0}
+    - {name: TIERDECK_METRICS_PORT, value: "9465"}
+    {{- with .Values.namespaces }}
+    - {name: TIERDECK_KUBE_NAMESPACES, value: {{ join "," . | quote }}}
+    {{- end }}
+  ports:
+    - {name: controller, containerPort: 9465, protocol: TCP}
+  {{- include "tierdeck.metricsProbes" "controller" | nindent 2 }}
+  resources: {{- toYaml .Values.controller.resources | nindent 4 }}
+  securityContext: {{- include "tierdeck.securityContext" . | nindent 4 }}
+  volumeMounts:
+    {{- include "tierdeck.mounts" (dict "root" . "process" "controller") | nindent 4 }}
+    - {name: kube-api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+{{- end -}}
+
+{{/* Ready only while the store answers; alive as long as it serves, so that a store that is away restarts nothing. */}}
+{{- define "tierdeck.console" -}}
+- name: console
+  image: {{ include "tierdeck.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  command: [python, -m, console.web]
+  env:
+    {{- include "tierdeck.env" . | nindent 4 }}
+    - {name: TIERDECK_CONSOLE_ADDRESS, value: 0.0.0.0}
+    - {name: TIERDECK_CONSOLE_PORT, value: "8501"}
+  ports:
+    - {name: http, containerPort: 8501, protocol: TCP}
+  startupProbe:
+    httpGet: {path: /_stcore/health, port: http}
+    periodSeconds: 2
+    failureThreshold: 90
+    timeoutSeconds: 5
+  readinessProbe:
+    httpGet: {path: /healthz, port: http}
+    periodSeconds: 10
+    timeoutSeconds: 10
+  livenessProbe:
+    httpGet: {path: /_stcore/health, port: http}
+    periodSeconds: 20
+    failureThreshold: 3
+    timeoutSeconds: 10
+  resources: {{- toYaml .Values.console.resources | nindent 4 }}
+  securityContext: {{- include "tierdeck.securityContext" . | nindent 4 }}
+  volumeMounts:
+    {{- include "tierdeck.mounts" (dict "root" . "process" "console") | nindent 4 }}
+{{- end -}}
+
+{{- define "tierdeck.migrate" -}}
+- name: migrate
+  image: {{ include "tierdeck.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  command: [python, -m, db, upgrade]
+  env:
+    {{- include "tierdeck.env" . | nindent 4 }}
+  resources: {{- toYaml .Values.collectors.resources | nindent 4 }}
+  securityContext: {{- include "tierdeck.securityContext" . | nindent 4 }}
+  volumeMounts:
+    {{- include "tierdeck.mounts" (dict "root" . "process" "migrate") | nindent 4 }}
+{{- end -}}
