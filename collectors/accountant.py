@@ -222,8 +222,8 @@ class ReplicaAccountant:
             return False
         if self._meters[name].changes(self._told.get(name, "")):
             return True
-        told = {key.reading for key in reading.counters}
-        gone = {one for one in self._meters[name].misses(reading) if one in _TIERS and one not in told}
+        gone = {one for one in self._meters[name].misses(reading) if one in _TIERS}
+        gone = gone and gone - {key.reading for key in reading.counters}
         return not gone and not any(one in _TIERS for one, _ in self._meters[name].lacks(reading))
 
     def _missed_rounds(self, at: float) -> int:

@@ -44,8 +44,10 @@ class Names:
         Args:
             known: the series that this process had.
         """
-        present = {(str(alias.reading), plain(alias.spelled)): alias for alias in reading.aliases}
         now = _names(reading)
+        if now == self._used:
+            return reading
+        present = {(str(alias.reading), plain(alias.spelled)): alias for alias in reading.aliases}
         changed = {name: used for name, used in self._used.items() if now.get(name, used) != used}
         absent = {name: used for name, used in self._used.items() if name not in now and (name, used) in present}
         if not absent and all(self._baseline(reading, name) is not None for name in changed):
@@ -66,7 +68,10 @@ class Names:
 
     def changed(self, reading: TargetReading) -> frozenset[str]:
         """Readings that go by another name than at the scrape before."""
-        return frozenset(name for name, now in _names(reading).items() if self._used.get(name, now) != now)
+        names = _names(reading)
+        if names == self._used:
+            return frozenset()
+        return frozenset(name for name, now in names.items() if self._used.get(name, now) != now)
 
     def switched(self, reading: TargetReading, counters: Mapping[Key, float]) -> _Values:
         """The counters of the scrape before, under the names that the page goes by now as far as they stood there."""

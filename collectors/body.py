@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from collectors.source import Source, TargetReading
 from tierdeck.fleet import SourceKind
 
 _EXCERPT = 80
 
 
-def interpret(source: Source, text: str) -> tuple[TargetReading | None, str]:
+def interpret(source: Source, text: str, values: Mapping[str, str] | None = None) -> tuple[TargetReading | None, str]:
     """Readings of a body, and why it can't be used; the reason is empty when it can.
 
     With a reason there may still be a reading, not recognised, that tells what was found instead.
+
+    Args:
+        values: as `Source.read` takes them.
     """
     if not text.strip():
         return None, "empty body"
-    reading = source.read(text)
+    reading = source.read(text, values)
     if reading is not None and reading.recognised:
         return reading, ""
     start = text.lstrip()[:_EXCERPT]

@@ -7,7 +7,7 @@ dictionary look-up and one `float` read a line. Format: Prometheus text expositi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -42,12 +42,13 @@ class Exposition(Generic[Slot]):
     """The wanted samples of one body.
 
     `unreadable` counts wanted lines that are not samples, `duplicates` repeated series: of those the
-    first sample counts, as in Prometheus.
+    first sample counts, as in Prometheus. `lasts`: all entries are remembered.
     """
 
     samples: dict[Entry[Slot], float] = field(default_factory=dict)
     unreadable: int = 0
     duplicates: int = 0
+    lasts: bool = True
 
 
 class Parser(Generic[Slot]):
@@ -66,27 +67,26 @@ class Parser(Generic[Slot]):
 
     def parse(self, text: str) -> Exposition[Slot]:
         """Never raises on content: what can't be read is counted and left out."""
+        return self.gather(self._lines(text))
+
+    def gather(self, lines: Iterable[tuple[str, str]]) -> Exposition[Slot]:
+        """The same of lines that are in two parts already: a series, and the value that it has."""
         exposition: Exposition[Slot] = Exposition()
-        samples, wanted, known = exposition.samples, self._wanted, self._known
-        for line in text.split("\n"):
-            brace = line.find("{")
-            name = line[:brace].strip() if brace > 0 else line.split(None, 1)[0] if line.strip() else ""
-            if name not in wanted:
-                continue
-            key, _, number = line.rpartition(" ")
-            if key in known:
+        samples, known = exposition.samples, self._known
+        for key, number in lines:
+            try:
                 entry = known[key]
-                try:
-                    value = float(number)
-                except ValueError:
-                    exposition.unreadable += 1
-                    continue
-            else:
-                found = self._read(line)
+                value = float(number)
+            except ValueError:
+                exposition.unreadable += 1
+                continue
+            except KeyError:
+                found = self._read(key, number)
                 if found is None:
                     exposition.unreadable += 1
                     continue
                 entry, value = found
+                exposition.lasts = exposition.lasts and len(key) + len(number) < _MAX_REMEMBERED
             if entry is None:
                 continue
             if entry in samples:
@@ -95,8 +95,19 @@ class Parser(Generic[Slot]):
                 samples[entry] = value
         return exposition
 
-    def _read(self, line: str) -> tuple[Entry[Slot] | None, float] | None:
+    def _lines(self, text: str) -> Iterator[tuple[str, str]]:
+        """The wanted lines of a body, up to the last space and after it."""
+        wanted = self._wanted
+        for line in text.split("\n"):
+            brace = line.find("{")
+            name = line[:brace].strip() if brace > 0 else line.split(None, 1)[0] if line.strip() else ""
+            if name in wanted:
+                key, _, number = line.rpartition(" ")
+                yield key, number
+
+    def _read(self, key: str, number: str) -> tuple[Entry[Slot] | None, float] | None:
         """The slow path: understand a line; remember its series text where nothing but a value follows."""
+        line = f"{key} {number}"
         if len(line) > _MAX_LINE:
             return None
         sample = parse_line(line)
@@ -114,7 +125,6 @@ class Parser(Generic[Slot]):
             slot = self._compile(series)
             self._entries[identity] = None if slot is None else Entry(series, slot)
         entry = self._entries[identity]
-        key, _, number = line.rpartition(" ")
         if rest == number and len(key) <= _MAX_REMEMBERED:
             self._known[key] = entry
         return entry, value

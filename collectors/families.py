@@ -1,13 +1,17 @@
-"""Reads a body by a table of families: the one implementation behind every exposition source."""
+"""Reads a body by a table of families: the one implementation behind every exposition source.
+
+Pages repeat their series from scrape to scrape: what these come to is worked out once (`collectors.layout`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from collectors.exposition import Parser, Series
-from collectors.source import Alias, Cumulative, Family, Key, Kind, TargetReading
+from collectors.exposition import Entry, Parser, Series
+from collectors.layout import AliasCells, Buckets, Cells, Layout
+from collectors.source import Family, Key, Kind, TargetReading
 from tierdeck.readings import Reading
 
 _LARGEST = 1e18
@@ -71,14 +75,18 @@ class _Known:
 
 @dataclass(slots=True)
 class _Found:
-    """Samples of one family under one spelling."""
+    """Samples of one family under one spelling, by their numbers on the page."""
 
-    values: dict[Key, float] = field(default_factory=dict)
-    buckets: dict[Key, dict[float, float]] = field(default_factory=dict)
+    values: dict[Key, list[int]] = field(default_factory=dict)
+    buckets: dict[Key, dict[float, list[int]]] = field(default_factory=dict)
     infos: dict[Key, Mapping[str, str]] = field(default_factory=dict)
 
 
 _Sightings = dict[tuple[int, int], _Found]
+_Page = tuple[tuple[Entry[_Known], ...], tuple[int, ...]]
+"""The series of a page, and which of its numbers are none."""
+_MAX_LAID_OUT = 50_000
+"""Series, those of all layouts together."""
 
 
 class FamilyReader:
@@ -102,39 +110,66 @@ class FamilyReader:
                 for suffix in _suffixes(family):
                     self._names.setdefault(spelling.name + suffix, []).append((number, rank))
         self._parser: Parser[_Known] = Parser(frozenset(self._names), self._compile)
+        self._layouts: dict[_Page, Layout] = {}
+        self._laid_out = 0
 
-    def read(self, text: str) -> TargetReading | None:
-        """None where the body holds no sample that the table names."""
-        exposition = self._parser.parse(text)
+    @property
+    def remembered(self) -> int:
+        """How many series the layouts hold that are kept."""
+        return self._laid_out
+
+    def read(self, text: str, values: Mapping[str, str] | None = None) -> TargetReading | None:
+        """None where the body holds no sample that the table names. As `Source.read`."""
+        exposition = self._parser.parse(text) if values is None else self._parser.gather(values.items())
         if not exposition.samples:
             return None
-        reading = TargetReading(unreadable=exposition.unreadable, duplicates=exposition.duplicates)
+        numbers = list(exposition.samples.values())
+        # neither NaN nor infinite, nor so large that sums would be
+        unfit = tuple([at for at, value in enumerate(numbers) if not -_LARGEST <= value <= _LARGEST])
+        page = tuple(exposition.samples), unfit
+        layout = self._layouts.get(page)
+        if layout is None:
+            layout = self._lay_out(*page)
+            if exposition.lasts:
+                self._keep(page, layout)
+        reading = layout.reading(numbers)
+        reading.unreadable, reading.duplicates = exposition.unreadable, exposition.duplicates
+        return reading
+
+    def _keep(self, page: _Page, layout: Layout) -> None:
+        self._laid_out += len(page[0])
+        if self._laid_out > _MAX_LAID_OUT:
+            self._layouts.clear()
+            self._laid_out = len(page[0])
+        self._layouts[page] = layout
+
+    def _lay_out(self, entries: Sequence[Entry[_Known]], unfit: Collection[int]) -> Layout:
+        """What these series come to, those with unfit values left out."""
         found: _Sightings = {}
-        for entry, value in exposition.samples.items():
+        model, router_series = "", 0
+        for at, entry in enumerate(entries):
             known = entry.slot
             if known.is_copy:
-                reading.router_series += 1
-            elif abs(value) <= _LARGEST:  # neither NaN nor infinite, nor so large that sums would be
+                router_series += 1
+            elif at not in unfit:
                 for slot in known.slots:
-                    into = found.get(slot.at)
-                    if into is None:
-                        into = found[slot.at] = _Found()
+                    into = found.setdefault(slot.at, _Found())
                     if slot.is_value:
-                        into.values[slot.key] = into.values.get(slot.key, 0.0) + value
+                        into.values.setdefault(slot.key, []).append(at)
                     elif slot.bound is not None:
-                        buckets = into.buckets.setdefault(slot.key, {})
-                        buckets[slot.bound] = buckets.get(slot.bound, 0.0) + value
+                        into.buckets.setdefault(slot.key, {}).setdefault(slot.bound, []).append(at)
                     elif self.families[slot.at[0]].kind is Kind.INFO:
                         into.infos[slot.key] = entry.series.labels
-                reading.model = reading.model or known.model
+            model = model or known.model
+        layout = Layout(Cells(len(entries)), model, router_series)
         for number, rank in self._chosen(found).items():
-            self._take(reading, number, rank, found[number, rank])
-        reading.aliases = self._aliases(found)
-        return reading
+            self._take(layout, number, rank, found[number, rank])
+        layout.aliases = self._aliases(found, layout.cells)
+        return layout
 
     def _compile(self, series: Series) -> _Known | None:
         slots = []
-        for number, rank in self._names[series.name]:
+        for number, rank in self._names.get(series.name, ()):
             family, labels = self.families[number], series.labels
             if any(labels.get(name) != value for name, value in family.where.items()):
                 continue
@@ -173,7 +208,7 @@ class FamilyReader:
                 del chosen[number]
         return chosen
 
-    def _aliases(self, found: _Sightings) -> tuple[Alias, ...]:
+    def _aliases(self, found: _Sightings, cells: Cells) -> tuple[AliasCells, ...]:
         """Counters that have had several names, under each of these; nothing where one generation is all there is."""
         best: dict[tuple[int, int], int] = {}
         for number, rank in sorted(found):
@@ -182,37 +217,37 @@ class FamilyReader:
         if len({generation for _, generation in best}) < 2:  # two names, or more
             return ()
         return tuple(
-            Alias(self.families[number].reading, self._spellings[number][rank].name, _counted(found[number, rank]))
+            AliasCells(
+                self.families[number].reading,
+                self._spellings[number][rank].name,
+                cells.each(found[number, rank].values),
+            )
             for (number, _), rank in best.items()
         )
 
-    def _take(self, reading: TargetReading, number: int, rank: int, found: _Found) -> None:
-        family, spelling = self.families[number], self._spellings[number][rank]
+    def _take(self, layout: Layout, number: int, rank: int, found: _Found) -> None:
+        family, spelling, cells = self.families[number], self._spellings[number][rank], layout.cells
         if family is START:
-            reading.start_time = next(iter(found.values.values()), None)
+            layout.start = next((cells.of(some) for some in found.values.values()), None)
             return
-        reading.recognised = True
-        reading.spelled[family.reading] = spelling.name
+        layout.recognised = True
+        layout.spelled[family.reading] = spelling.name
         if spelling.generation:
-            reading.renamed |= {family.reading}
+            layout.renamed |= {family.reading}
         match family.kind:
             case Kind.COUNTER:
-                reading.counters.update(_counted(found))
+                layout.counters += cells.each(found.values)
             case Kind.GAUGE:
-                reading.gauges.update(found.values)
+                layout.gauges += cells.each(found.values)
             case Kind.INFO:
-                reading.infos.update(found.infos)
+                layout.infos.update(found.infos)
             case Kind.HISTOGRAM:
                 for key, buckets in found.buckets.items():
                     if math.inf in buckets:
                         bounds = tuple(sorted(buckets))
-                        counts = tuple(buckets[bound] for bound in bounds)
-                        reading.histograms[key] = Cumulative(bounds[:-1], counts, found.values.get(key, 0.0))
-
-
-def _counted(found: _Found) -> dict[Key, float]:
-    """A counter below 0 is none."""
-    return {key: value for key, value in found.values.items() if value >= 0}
+                        counts = tuple(cells.of(buckets[bound]) for bound in bounds)
+                        total = cells.of(found.values[key]) if key in found.values else None
+                        layout.histograms.append(Buckets(key, bounds[:-1], counts, total))
 
 
 def _bound(labels: Mapping[str, str]) -> float | None:

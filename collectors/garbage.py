@@ -7,8 +7,22 @@ Answers and readings are many small objects without cycles, which CPython's defa
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def look_seldom() -> None:
     """Set the thresholds; what is in cycles goes later, and is little."""
     gc.set_threshold(100_000, 50, 50)
+
+
+@contextmanager
+def not_looked_at() -> Iterator[None]:
+    """While an answer is unpacked nothing is looked at: it is large, without cycles, and soon gone."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

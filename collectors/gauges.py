@@ -98,8 +98,8 @@ def open_requests(engines: Iterable[TargetReading | None]) -> float | None:
 def reading_notes(name: str, reading: TargetReading) -> set[Note]:
     """Notes that a body brings by itself: old names, a router's copies, bad lines, changed meanings."""
     notes = set()
-    families = (*VLLM.families, *BY_KIND[source_kind(name)].families)
     for old in reading.renamed:
+        families = (*VLLM.families, *BY_KIND[source_kind(name)].families)
         newest = next(family.names[0] for family in families if family.reading is old)
         gone = next((family.gone[name] for family in families for name in family.gone if name in
                      reading.spelled[old].replace("vllm_", "vllm:")), "")  # fmt: skip

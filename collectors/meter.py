@@ -7,7 +7,8 @@ when watching began is the baseline, and nobody's increase.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import sub
 from typing import Any
 
 from collectors.aliases import Names
@@ -111,13 +112,13 @@ class Meter:
 
     def misses(self, reading: TargetReading) -> frozenset[Reading]:
         """Readings that this process had, of which a series is missing now; empty after a restart."""
-        if self._is_another(reading):
+        if self._is_another(reading) or self._is_whole(reading):
             return frozenset()
         return frozenset({key.reading for key in self._counters if key not in reading.counters})
 
     def lacks(self, reading: TargetReading) -> frozenset[tuple[Reading, str]]:
         """(reading, engine) that this process had and the page lacks, though it tells other counts of the engine."""
-        if self._is_another(reading):
+        if self._is_another(reading) or self._is_whole(reading):
             return frozenset()
         told = {(key.reading, key.engine) for key in reading.counters}
         engines = {engine for _, engine in told}
@@ -151,7 +152,7 @@ class Meter:
         if is_another or (renamed and not (increase.restarted or increase.reset)):
             increase.rebased, increase.covers_start, from_zero = True, False, False
             self._counters, self._histograms = {}, {}
-        known = {key.reading for key in self._counters}
+        known = {key.reading for key in self._counters} if self._zeros else set()
         self._count(reading, increase, from_zero=from_zero)
         self._observe(reading, increase, from_zero=from_zero)
         if from_zero:
@@ -179,6 +180,10 @@ class Meter:
             self._version = version
         self._is_untold = not version and (self._is_untold or increase.restarted)
         return is_another
+
+    def _is_whole(self, reading: TargetReading) -> bool:
+        """Every series of the scrape before is there; mostly in the same order, which is quickly seen."""
+        return [*self._counters] == [*reading.counters] or self._counters.keys() <= reading.counters.keys()
 
     def _is_another(self, reading: TargetReading) -> bool:
         """Another process, by its start time."""
@@ -235,8 +240,9 @@ class Meter:
             self._histograms[key] = seen
             if before is None and not from_zero:
                 continue
-            delta = Histogram.from_cumulative(seen.bounds, seen.counts, seen.sum)
-            if before is not None:
+            if before is None:
+                delta = Histogram.from_cumulative(seen.bounds, seen.counts, seen.sum)
+            else:
                 delta = _difference(before, seen)
             known = increase.histograms.get(key.reading)
             increase.histograms[key.reading] = delta if known is None else known + delta
@@ -245,10 +251,10 @@ class Meter:
 def _difference(before: Cumulative, after: Cumulative) -> Histogram:
     """What was observed between two scrapes of one process, on the bounds that both have."""
     total = max(0.0, after.sum - before.sum)
+    if before.bounds == after.bounds:
+        return Histogram.from_cumulative(after.bounds, tuple(map(sub, after.counts, before.counts)), total)
     earlier = dict(zip((*before.bounds, None), before.counts, strict=True))
     shared = tuple(bound for bound in after.bounds if bound in earlier)
     later = dict(zip((*after.bounds, None), after.counts, strict=True))
     counts = tuple(later[bound] - earlier[bound] for bound in (*shared, None))
-    differ = before.bounds != after.bounds
-    merged = Histogram.from_cumulative(shared, counts, total)
-    return Histogram(merged.bounds, merged.counts, total, layouts_differ=differ)
+    return replace(Histogram.from_cumulative(shared, counts, total), layouts_differ=True)

@@ -171,6 +171,10 @@ class Source(Protocol):
         """A whole body ends with a line end (the text format says so); one that does not was cut."""
         ...
 
-    def read(self, text: str) -> TargetReading | None:
-        """Readings of one body; None where it holds nothing that this source knows. Never raises."""
+    def read(self, text: str, values: Mapping[str, str] | None = None) -> TargetReading | None:
+        """Readings of one body; None where it holds nothing that this source knows. Never raises.
+
+        Args:
+            values: by series, where those of the text stand without them.
+        """
         ...

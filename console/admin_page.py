@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pandas as pd
 
+from console.cluster_part import ClusterPart, cluster_part
 from console.words import BEAT_LATE_SECONDS, age_words
+from db import BlindPart, Sighted
+from tierdeck.deployed import Node
 from tierdeck.resolution import Resolution
+from tierdeck.settings import Settings
 from tierdeck.units import format_seconds, format_size
 
 _KEPT = {
@@ -32,6 +36,7 @@ class AdminPage:
     retention: pd.DataFrame
     sizes: pd.DataFrame
     audit: pd.DataFrame
+    cluster: ClusterPart = field(default_factory=ClusterPart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +47,18 @@ class Told:
     processes: pd.DataFrame
     sizes: pd.DataFrame
     audit: pd.DataFrame
+    sighted: Sequence[Sighted] = ()
+    blind: Sequence[BlindPart] = ()
+    nodes: Sequence[Node] = ()
 
 
-def admin_page(told: Told, url: str, retention_seconds: Mapping[Resolution, int], now: float) -> AdminPage:
+def admin_page(told: Told, url: str, kept_seconds: Mapping[str, int], now: float) -> AdminPage:
     """Instants become ages at `now`, sizes words."""
     at = pd.Timestamp(now, unit="s", tz="UTC")
     targets = _targets(told.targets, at)
     failing = int((targets["last error"] != "").sum())
     whole = told.sizes["bytes"].iloc[-1] if len(told.sizes) else float("nan")
-    kept = [{"resolution": _KEPT[one], "kept for": format_seconds(told)} for one, told in retention_seconds.items()]
+    kept = [{"rows": what, "kept for": format_seconds(seconds)} for what, seconds in kept_seconds.items()]
     return AdminPage(
         store=store_words(url),
         summary=format_size(whole) if pd.notna(whole) else "size not told",
@@ -60,7 +68,15 @@ def admin_page(told: Told, url: str, retention_seconds: Mapping[Resolution, int]
         retention=pd.DataFrame(kept),
         sizes=_sizes(told.sizes),
         audit=_audit(told.audit),
+        cluster=cluster_part(told.sighted, told.blind, told.nodes, now),
     )
+
+
+def kept_seconds(settings: Settings) -> dict[str, int]:
+    """How long each kind of row is kept."""
+    return {_KEPT[one]: told for one, told in settings.retention_seconds.items()} | {
+        "events": settings.event_retention_seconds
+    }
 
 
 def store_words(url: str) -> str:

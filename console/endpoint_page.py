@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
+from console.deployment import Seen, strategy_words
+from console.deployment_part import DeploymentPart, deployment_part
 from console.fleet_page import model_words, replica_words
+from console.moments import Moment, event_rows, moments
 from console.segments import Source
 from console.story import Span, Story, tell
 from console.totals import EndpointSummary
 from console.versions import version_column, version_words
 from console.words import GLYPHS, bounds_words, quantile_of, quantile_words, ratio_words, short_reason
 from console.worth import worth_words
+from db import PoolNow
 from tierdeck.account import ReplicaAccount
+from tierdeck.deployed import Deployed
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.fleet import Endpoint
 from tierdeck.rounds import SaltCounts
 from tierdeck.summary import Summary
 from tierdeck.units import format_count, format_size
 
-NOT_PROVED = "configured, not proved"
 NUMBERS = ("prompt tokens", "hit ratio", "KV usage")
-_MOST_MOMENTS = 5
-_SHORT_NAME = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Something that happened at `at` (UTC), in a word or two."""
-
-    at: pd.Timestamp
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +41,8 @@ class EndpointPage:
         states: what each state in the table means.
         tenants: what LMCache looked up and found by cache salt; empty where nobody uses salts.
         worth: whether L1 and L2 pay here; "" where the endpoint is not readable.
+        deployment: the tiers' sizes, and how the cluster's API says that it is deployed.
+        events: the latest, in the window or before.
     """
 
     facts: str
@@ -56,24 +52,40 @@ class EndpointPage:
     moments: tuple[Moment, ...]
     replicas: pd.DataFrame
     states: tuple[str, ...]
+    deployment: DeploymentPart
     worth: str = ""
+    events: pd.DataFrame = field(default_factory=pd.DataFrame)
     tenants: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the store told of an endpoint.
+
+    Attributes:
+        whole, by_replica: as `Store.endpoint_series` and `replica_series`.
+        events: of the window, those of the cluster's pools among them; `latest`: the last ones up to its end.
+    """
+
+    whole: pd.DataFrame
+    by_replica: pd.DataFrame
+    salts: Mapping[str, SaltCounts]
+    events: pd.DataFrame
+    latest: pd.DataFrame
+    deployed: Deployed | None = None
+    pools: Sequence[PoolNow] = ()
 
 
 def endpoint_page(
     span: Span,
     declared: Endpoint,
     part: EndpointSummary,
-    series: tuple[pd.DataFrame, pd.DataFrame],
-    salts: Mapping[str, SaltCounts],
+    told: Told,
 ) -> EndpointPage:
-    """From what the store told.
-
-    Args:
-        series: of the endpoint, and of its replicas.
-    """
-    whole = span.cut(series[0])
-    strategy = f"{declared.strategy} ({NOT_PROVED})" if declared.strategy else "strategy not told"
+    """From what the store told."""
+    whole, by_replica = span.cut(told.whole), told.by_replica
+    seen = Seen(told.deployed, part.accounts, told.pools)
+    strategy = strategy_words(declared, told.deployed)
     facts = [declared.backend, model_words(part, declared), strategy, _replicas(part)]
     facts += filter(None, [version_words(declared.replicas)])
     versions = version_column(declared.replicas)
@@ -85,12 +97,14 @@ def endpoint_page(
         facts=" · ".join(facts),
         story=tell(span, [part], whole, whole),
         hits=whole[["at", "width_seconds", "hit_ratio"]],
-        heat=_heat(series[1], whole, span, [account.name for account, _ in part.replicas]),
-        moments=_moments(series[1], span),
+        heat=_heat(by_replica, whole, span, [account.name for account, _ in part.replicas]),
+        moments=moments(span, told.events, by_replica),
         replicas=rows.astype(dict.fromkeys(NUMBERS, "float64")) if len(rows) else rows,
         states=tuple(f"{GLYPHS[state]} {state}: {state.meaning}" for state in sorted(states)),
+        deployment=deployment_part(declared, seen),
+        events=event_rows(told.latest, span.end),
         worth=worth_words(part.whole.worth) if part.whole.state.readable else "",
-        tenants=pd.DataFrame([_tenant(salt, counts) for salt, counts in salts.items()]),
+        tenants=pd.DataFrame([_tenant(salt, counts) for salt, counts in told.salts.items()]),
     )
 
 
@@ -112,27 +126,6 @@ def _heat(series: pd.DataFrame, whole: pd.DataFrame, span: Span, order: list[str
         found = found.reindex(columns=found.columns.union(coarse))
         found[coarse] = found.bfill(axis=1)[coarse]
     return found.reindex(columns=buckets).reindex([*order, *sorted(set(series["replica"]) - set(order))])
-
-
-def _moments(series: pd.DataFrame, span: Span) -> tuple[Moment, ...]:
-    """Restarts; those close to each other stand as one."""
-    restarted = series[series["restarts"] > 0].sort_values("at")
-    apart = pd.Timedelta(seconds=span.window.seconds / _MOST_MOMENTS)
-    groups: list[list[tuple[pd.Timestamp, str, int]]] = []
-    for at, replica, restarts in zip(restarted["at"], restarted["replica"], restarted["restarts"], strict=True):
-        if groups and at - groups[-1][0][0] < apart:
-            groups[-1].append((at, replica, restarts))
-        else:
-            groups.append([(at, replica, restarts)])
-    return tuple(Moment(group[0][0], _restart_words(group)) for group in groups)
-
-
-def _restart_words(group: list[tuple[pd.Timestamp, str, int]]) -> str:
-    restarts = sum(count for _, _, count in group)
-    if restarts > 1:
-        return f"{restarts} restarts"
-    name = group[0][1]
-    return f"restart {name if len(name) <= _SHORT_NAME else '…' + name[1 - _SHORT_NAME :]}"
 
 
 def _row(account: ReplicaAccount, one: Summary) -> dict[str, str | float | None]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from console.deployment import lasting_drift, owner_words
+from console.moments import Moment, moments
 from console.note_lines import note_lines
 from console.segments import Segment, segments
 from console.story import Span, Story, tell
@@ -15,6 +17,7 @@ from console.totals import EndpointSummary
 from console.trends import Trend, trend
 from console.words import GLYPHS, quantile_of, quantile_words, ratio_words
 from tierdeck.account import worst_first
+from tierdeck.deployed import Deployed
 from tierdeck.fleet import Endpoint
 
 
@@ -26,6 +29,8 @@ class EndpointRow:
         hit_percent: None: unknown; `hit_words` say so in short, `why` in full.
         state_rank: the worst state first.
         strategy: as configured; "": not told.
+        owners: what else writes to its deployment; "": nothing, or not told.
+        drift: what runs otherwise than configured, in short; `drift_words` in full; "": nothing.
         ttft_seconds: p95, or the least that it can be; None: unknown.
     """
 
@@ -45,6 +50,9 @@ class EndpointRow:
     ttft_seconds: float | None
     ttft_trend: Trend
     notes: int
+    owners: str = ""
+    drift: str = ""
+    drift_words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +63,23 @@ class FleetPage:
     clusters: tuple[str, ...]
     story: Story
     rows: tuple[EndpointRow, ...]
+    moments: tuple[Moment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What the cluster's API tells beside the figures: events of the window that matter, and deployments."""
+
+    events: pd.DataFrame
+    deployed: Sequence[Deployed] = ()
 
 
 def fleet_page(
-    span: Span, known: Sequence[Endpoint], parts: Sequence[EndpointSummary], series: tuple[pd.DataFrame, pd.DataFrame]
+    span: Span,
+    known: Sequence[Endpoint],
+    parts: Sequence[EndpointSummary],
+    series: tuple[pd.DataFrame, pd.DataFrame],
+    happening: Happening,
 ) -> FleetPage:
     """From what the store told.
 
@@ -68,12 +89,17 @@ def fleet_page(
     by_endpoint, whole = (span.cut(one) for one in series)
     of = {(cluster, name): some for (cluster, name), some in by_endpoint.groupby(["cluster", "endpoint"])}
     declared = {(endpoint.cluster, endpoint.name): endpoint for endpoint in known}
-    rows = tuple(_row(part, declared, of.get(_key(part), by_endpoint.iloc[:0]), span) for part in parts)
+    deployed = {(one.cluster, one.endpoint): one for one in happening.deployed if not one.is_pool}
+    rows = tuple(
+        _with_deployed(_row(part, declared, of.get(_key(part), by_endpoint.iloc[:0]), span), deployed.get(_key(part)))
+        for part in parts
+    )
     clusters = tuple(sorted({part.accounts.cluster for part in parts}))
     replicas = sum(len(part.replicas) for part in parts)
     counts = [_some(clusters), _count(len(parts), "endpoint"), _count(replicas, "replica")] if parts else []
     scope = " · ".join(counts)
-    return FleetPage(scope, clusters, tell(span, parts, by_endpoint, whole), rows)
+    story = tell(span, parts, by_endpoint, whole)
+    return FleetPage(scope, clusters, story, rows, moments(span, happening.events, is_fleet=True))
 
 
 ORDERS: Mapping[str, Callable[[EndpointRow], float]] = {
@@ -119,6 +145,19 @@ def _row(
         ttft_seconds=p95.value if p95.at_least is None else p95.at_least,
         ttft_trend=trend(_at_least(series), "ttft_p95", *edges, worst=True),
         notes=len(note_lines([part])),
+    )
+
+
+def _with_deployed(row: EndpointRow, one: Deployed | None) -> EndpointRow:
+    if one is None:
+        return row
+    drift = lasting_drift(one)
+    return replace(
+        row,
+        strategy=row.strategy or one.configured.strategy.value,
+        owners=", ".join(owner_words(owner) for owner in one.owners),
+        drift=", ".join(drift),
+        drift_words="; ".join(f"{what}: {wanted} configured, {runs} runs" for what, (wanted, runs) in drift.items()),
     )
 
 

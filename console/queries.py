@@ -12,18 +12,21 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from console.admin_page import AdminPage, Told, admin_page
+from console.admin_page import AdminPage, Told, admin_page, kept_seconds
+from console.cluster_part import blind_words
 from console.endpoint_page import EndpointPage, endpoint_page
-from console.fleet_page import FleetPage, fleet_page
+from console.endpoint_page import Told as EndpointTold
+from console.fleet_page import FleetPage, Happening, fleet_page
 from console.measures import query_time
+from console.moments import MARKED_FOR_FLEET
 from console.story import Span
 from console.totals import EndpointSummary, summarize_endpoint
 from console.windows import DEFAULT, WINDOWS
 from console.words import Freshness, backfill_words, freshness, trouble_words
-from db import Store
+from db import BlindPart, Store
 from tierdeck.backfill import Backfill
 from tierdeck.errors import UsageError
-from tierdeck.fleet import Endpoint
+from tierdeck.fleet import POOL, Endpoint
 from tierdeck.resolution import Resolution
 from tierdeck.settings import Settings, load_settings
 
@@ -31,6 +34,8 @@ _TTL_SECONDS = 120
 _STATUS_TTL_SECONDS = 2
 LEAST_REFRESH_SECONDS = 5.0
 _MOST_RAW_REPLICAS = 8
+_MOST_EVENTS = 2000
+_LATEST_EVENTS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,11 @@ def trouble(now: float) -> Freshness | None:
     return trouble_words(_processes(_url()), now)
 
 
+def blindness() -> Freshness | None:
+    """What is said of parts of a cluster that can't be seen, if there are any."""
+    return blind_words(_blind(_url()))
+
+
 def store_answers() -> float | None:
     """Ask the store something small, uncached: the newest round's instant."""
     return _store(_url()).last_at()
@@ -130,6 +140,12 @@ def _backfills(url: str) -> list[Backfill]:
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
+def _blind(url: str) -> list[BlindPart]:
+    with query_time("blind"):
+        return _store(url).blind()
+
+
+@st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _inventory(url: str) -> Fleet:
     with query_time("inventory"):
         return Fleet(tuple((endpoint.cluster, endpoint.name) for endpoint in _store(url).endpoints()))
@@ -145,7 +161,9 @@ def _fleet(url: str, window: str, end_at: float) -> FleetPage:
         whose = span.start_at, span.end_at, span.resolution
         by_endpoint = store.endpoint_series(*whose)
         whole = by_endpoint if len(known) == 1 else store.endpoint_series(*whose, total=True)
-    return fleet_page(span, known, parts, (by_endpoint, whole))
+        events = store.events(span.start_at, span.end_at, kinds=MARKED_FOR_FLEET, limit=_MOST_EVENTS)
+        happening = Happening(events, store.deployed())
+    return fleet_page(span, known, parts, (by_endpoint, whole), happening)
 
 
 @st.cache_data(ttl=_TTL_SECONDS, max_entries=128, show_spinner=False)
@@ -158,17 +176,26 @@ def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float)
         if not parts or not known:
             raise UsageError(f"there is no endpoint {endpoint!r} in cluster {cluster!r}", "Choose one from the list.")
         whose = span.start_at, span.end_at, span.resolution, cluster, endpoint
-        series = store.endpoint_series(*whose), store.replica_series(*whose)
-        salts = store.salt_counts(span.start_at, span.end_at, cluster, endpoint)
-    return endpoint_page(span, known[0], parts[0], series, salts)
+        owners = (endpoint, POOL)
+        told = EndpointTold(
+            whole=store.endpoint_series(*whose),
+            by_replica=store.replica_series(*whose),
+            salts=store.salt_counts(span.start_at, span.end_at, cluster, endpoint),
+            events=store.events(span.start_at, span.end_at, cluster, owners, limit=_MOST_EVENTS),
+            latest=store.events(0.0, span.end_at, cluster, owners, limit=_LATEST_EVENTS),
+            deployed=next((one for one in store.deployed(cluster) if one.endpoint == endpoint), None),
+            pools=store.pool_now(cluster),
+        )
+    return endpoint_page(span, known[0], parts[0], told)
 
 
 @st.cache_data(ttl=_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _admin(url: str, now: float) -> AdminPage:
     store = _store(url)
     with query_time("admin"):
-        told = Told(store.target_status(), store.processes(), store.sizes(), store.audit())
-    return admin_page(told, url, load_settings().retention_seconds, now)
+        listed = store.target_status(), store.processes(), store.sizes(), store.audit()
+        told = Told(*listed, store.sighted(), store.blind(), store.nodes())
+    return admin_page(told, url, kept_seconds(load_settings()), now)
 
 
 def _span(store: Store, known: Sequence[Endpoint], name: str, end_at: float) -> Span:

@@ -55,14 +55,17 @@ def _observe(settings: Settings) -> None:
 
 
 @app.command()
-def inventory(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
+def inventory(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_brief: Annotated[bool, typer.Option("--brief", help="One line.")] = False,
+) -> None:
     """Look at the cluster once and print what is found, without a store: what would an install see?"""
 
     def act() -> None:
-        from controller.glance import glance, told
+        from controller.glance import brief, glance, told
 
         seen = glance(load_settings(), time.time())
-        print(json.dumps(seen, indent=2) if as_json else told(seen))
+        print(json.dumps(seen, indent=2) if as_json else brief(seen) if as_brief else told(seen))
 
     _guard(act)
 

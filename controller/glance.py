@@ -46,6 +46,15 @@ def told(seen: dict[str, Any]) -> str:
     return "\n".join(_lines(seen))
 
 
+def brief(seen: dict[str, Any]) -> str:
+    """The same in one line, and one for each thing that can't be seen."""
+    counts = [(len(seen["endpoints"]), "endpoint"), (len(seen["pools"]), "pool")]
+    found = " and ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    lines = [f"Kubernetes: {found} found in cluster {seen['cluster']}"]
+    lines += [f"Can't see {one['what']}: {one['reason']}" for one in seen["blind"]]
+    return "\n".join(lines)
+
+
 def _document(one: Deployed) -> dict[str, Any]:
     return {
         "name": one.name if one.is_pool else one.endpoint,

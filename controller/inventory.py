@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from controller.api.rights import rule
 from controller.backend import Backend, Found
 from controller.objects import Objects
-from controller.reading.nodes import read_nodes
+from controller.reading.nodes import nodes_of
 from controller.resources import (
     DAEMON_SETS,
     DEPLOYMENTS,
@@ -76,7 +76,7 @@ class Inventory:
             if PODS in objects.blind and not one.deployed.pods and old is not None and old.pods:
                 now[key], observed[key] = old, self._observed.get(key, one.observed)
         self._deployed, self._observed = now, observed
-        self._nodes = _followed(self._nodes, read_nodes(objects), at, is_blind=NODES in objects.blind)
+        self._nodes = _followed(self._nodes, nodes_of(objects), at, is_blind=NODES in objects.blind)
         sighting = Sighting(
             cluster=objects.cluster,
             at=at,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, Integer, func, literal_column, select
 
-from db.codec import dump, dump_counts, load
+from db.codec import dump_counts, dump_memory, load
 from db.dimensions import Dimensions, Needs, SaltKey, SeriesKey
 from db.ledger_rows import ledger_row
 from db.schema import HISTOGRAMS, LEDGERS, POOL_FIELDS, POOLS, SALTS, memories, scrapes
@@ -110,7 +110,7 @@ def _salts(owned: Iterable[tuple[int, Round]], ids: Dimensions) -> Iterator[Row]
 
 
 def _memory(one: Round) -> Row:
-    return (one.key.cluster, one.key.endpoint, one.key.replica, one.at, dump(dict(one.memory)))
+    return (one.key.cluster, one.key.endpoint, one.key.replica, one.at, dump_memory(one.memory))
 
 
 def _scrape_row(scrape: Scrape) -> Row:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+
+import orjson
 
 from tierdeck.notes import Note, NoteCode
 
 dump = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 """A value as compact JSON."""
 load = json.loads
+
+
+def dump_memory(memory: Mapping[str, object]) -> str:
+    """An accountant's memory as compact JSON; there are many, and all their numbers are finite."""
+    return orjson.dumps(dict(memory)).decode()
 
 
 def dump_notes(notes: Iterable[Note]) -> str | None:

@@ -1,4 +1,4 @@
-"""Fixtures for every test: a real Kubernetes control plane, and a fresh namespace on it."""
+"""Fixtures for every test: a real Kubernetes control plane, a fresh namespace, and stand-ins for what runs there."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:  # the Kubernetes client takes a second to import, which only those pay that use it
+# The Kubernetes client takes a second to import, which only those tests pay that use it: hence the inner imports.
+if TYPE_CHECKING:
+    from tests.cluster.hyperpod import Hyperpod
+    from tests.cluster.kubelet import Kubelets
     from tests.support.cluster import Cluster
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """One control plane for all tests, without nodes; tests leave it as they found it."""
+    """One control plane for all tests, with the custom resources and without nodes; tests leave it as they found it."""
     from tests.support.cluster import running_cluster  # noqa: PLC0415
+    from tests.support.cluster_crds import install_crds  # noqa: PLC0415
 
     with running_cluster() as one:
+        install_crds(one)
         yield one
 
 
 @pytest.fixture
 def own_cluster() -> Iterator[Cluster]:
-    """A control plane for this test alone, which may break it."""
+    """A control plane for this test alone, which may break it; without the custom resources."""
     from tests.support.cluster import running_cluster  # noqa: PLC0415
 
     with running_cluster() as one:
@@ -36,3 +41,21 @@ def namespace(cluster: Cluster) -> Iterator[str]:
 
     with fresh_namespace(cluster) as name:
         yield name
+
+
+@pytest.fixture
+def kubelets(cluster: Cluster) -> Iterator[Kubelets]:
+    """Makes nodes, and runs what is scheduled on them."""
+    from tests.cluster.kubelet import running_kubelets  # noqa: PLC0415
+
+    with running_kubelets(cluster) as ours:
+        yield ours
+
+
+@pytest.fixture
+def hyperpod(cluster: Cluster) -> Iterator[Hyperpod]:
+    """The stand-in for HyperPod's operator."""
+    from tests.cluster.hyperpod import running_hyperpod  # noqa: PLC0415
+
+    with running_hyperpod(cluster) as operator:
+        yield operator

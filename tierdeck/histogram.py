@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from operator import ge
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class Histogram:
     def __post_init__(self) -> None:
         if len(self.counts) != len(self.bounds) + 1:
             raise ValueError(f"{len(self.bounds)} bounds need {len(self.bounds) + 1} counts, not {len(self.counts)}")
-        if any(low >= high for low, high in pairwise(self.bounds)):
+        if any(map(ge, self.bounds, self.bounds[1:])):
             raise ValueError("bounds must ascend")
-        if any(count < 0 for count in self.counts):
+        if any(map((0.0).__gt__, self.counts)):
             raise ValueError("a bucket's count can't be negative")
 
     @classmethod
@@ -43,8 +44,11 @@ class Histogram:
         """From counts as exposed (`le`): a cumulative count below its predecessor counts as equal to it."""
         counts, before = [], 0.0
         for count in cumulative:
-            counts.append(max(0.0, count - before))
-            before = max(before, count)
+            if count > before:
+                counts.append(count - before)
+                before = count
+            else:
+                counts.append(0.0)
         return cls(bounds, tuple(counts), total)
 
     @property

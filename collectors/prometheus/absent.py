@@ -10,20 +10,25 @@ _SHOWN = 8
 _HINT = "See docs/connect.md"
 
 
-def nothing_found(server: Answering, at: float, match: str = "") -> TierdeckError:
+def nothing_found(server: Answering, at: float, match: str) -> TierdeckError:
     """The error that says what is there instead.
+
+    Args:
+        match: the matchers that every selector had (`TIERDECK_PROMETHEUS_MATCH`); empty for none.
 
     Raises:
         TierdeckError: the server does not answer.
     """
-    named = _names(server.instant('group by (__name__) ({__name__=~"vllm.*|lmcache.*"})', at), "__name__")
+    matchers = ",".join(one for one in ('__name__=~"vllm.*|lmcache.*"', match) if one)
+    named = _names(server.instant(f"group by (__name__) ({{{matchers}}})", at), "__name__")
     if named:
         what = f"has series named {named}, and none that Tierdeck reads"
         return TierdeckError(f"this Prometheus {what}", f"Recording rules or relabelling may be in the way. {_HINT}.")
     jobs = _names(server.instant("group by (job) (up)", at), "job")
     what = f"it scrapes the jobs {jobs}" if jobs else "it scrapes nothing at present"
     where = f" matching {match}" if match else ""
-    return TierdeckError(f"this Prometheus has no vLLM series{where}: {what}", f"Have the engines scraped. {_HINT}.")
+    hint = "Have the engines scraped" + (", or change TIERDECK_PROMETHEUS_MATCH" if match else "")
+    return TierdeckError(f"this Prometheus has no vLLM series{where}: {what}", f"{hint}. {_HINT}.")
 
 
 def _names(entries: list[Series], label: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from sys import intern
 
 from collectors.prometheus.labels import OF_TARGET, POD, first_of
 from collectors.prometheus.selectors import COUNTERS, KINDS, STARTED
@@ -23,6 +24,8 @@ _MASTER_NAME = "worker_num"
 _MAX_KNOWN = 1_000_000
 
 Labels = Mapping[str, str]
+_Key = tuple[tuple[str, ...], tuple[str, ...]]
+"""Names and values of a series' labels."""
 
 
 @dataclass(eq=False, slots=True)
@@ -64,14 +67,22 @@ class Address:
         return " ".join(f"{name}={self.labels[name]}" for name in ("job", "instance", "pod") if self.labels.get(name))
 
 
-@dataclass(frozen=True, slots=True)
+def longest_interval(addresses: Iterable[Address]) -> float | None:
+    """Seconds between the scrapes of what is scraped least often of ours; None while none is known."""
+    known = [address.interval_seconds for address in addresses if address.kind is not None]
+    return max((seconds for seconds in known if seconds is not None), default=None)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Place:
     """A series: whose it is, and its text on that page.
 
     Attributes:
+        key: by which it is known.
         grows: it only grows within a process; where it is less than before, another one has begun.
     """
 
+    key: _Key
     address: Address
     text: str
     name: str
@@ -89,7 +100,9 @@ class Catalogue:
         self._of_target = OF_TARGET | frozenset(of_target)
         self._of_one: dict[tuple[str, str], frozenset[str]] = {}
         self._addresses: dict[tuple[tuple[str, str], ...], Address] = {}
-        self._known: dict[tuple[tuple[str, str], ...], Place] = {}
+        self._known: dict[_Key, Place] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._next: dict[Place, Place] = {}
 
     @property
     def addresses(self) -> list[Address]:
@@ -126,6 +139,7 @@ class Catalogue:
         if gone:
             self._addresses = {key: one for key, one in self._addresses.items() if one not in gone}
             self._known = {key: place for key, place in self._known.items() if place.address not in gone}
+            self._next.clear()
 
     def address(self, labels: Labels) -> Address:
         """Whose these labels are."""
@@ -137,17 +151,33 @@ class Catalogue:
             found = self._addresses[key] = Address(of_target)
         return found
 
-    def place(self, labels: Labels) -> Place:
-        """Where a series belongs; Prometheus gives labels in the order of their names."""
-        key = tuple(labels.items())
+    def place(self, labels: Labels, after: Place | None = None) -> Place:
+        """Where a series belongs; Prometheus gives labels in the order of their names.
+
+        Args:
+            after: the series before it in the answer: what followed that one the last time is tried first.
+        """
+        key = (tuple(labels), tuple(labels.values()))
+        guess = self._next.get(after) if after is not None else None
+        if guess is not None and guess.key == key:
+            return guess
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            found = self._known[key] = self._read(labels)
+            found = self._learn(labels)
+        if after is not None:
+            self._next[after] = found
         return found
 
-    def _read(self, labels: Labels) -> Place:
+    def _learn(self, labels: Labels) -> Place:
+        if len(self._known) >= _MAX_KNOWN:
+            for known in (self._known, self._names, self._next):
+                known.clear()
+        names = tuple(labels)
+        key = self._names.setdefault(names, names), tuple(map(intern, labels.values()))
+        found = self._known[key] = self._read(labels, key)
+        return found
+
+    def _read(self, labels: Labels, key: _Key) -> Place:
         name = labels.get("__name__", "")
         own = self._own(labels)
         is_ours = name in KINDS
@@ -160,7 +190,8 @@ class Catalogue:
             if "model_name" in rest and KINDS[name] is SourceKind.VLLM:  # LMCache tells the model's path
                 address.labels.setdefault("model_name", rest["model_name"])
         inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in rest.items())
-        return Place(address, f"{name}{{{inside}}}" if inside else name, name, name in COUNTERS or name == STARTED)
+        text = intern(f"{name}{{{inside}}}" if inside else name)  # on the pages of all replicas alike
+        return Place(key, address, text, intern(name), name in COUNTERS or name == STARTED)
 
     def _own(self, labels: Labels) -> frozenset[str]:
         return self._of_target | self._of_one.get(_one(labels), frozenset())

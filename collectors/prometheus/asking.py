@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from collectors.garbage import not_looked_at
 from collectors.prometheus.addresses import Address, Catalogue
 from collectors.prometheus.errors import QueryTooLargeError
 from collectors.prometheus.pages import Pages, Sightings
@@ -47,11 +48,18 @@ class Asking:
         self._jobs: set[str] = set()
         self.catalogue = Catalogue()
 
+    @property
+    def match(self) -> str:
+        """The matchers that every selector has; empty for none."""
+        return self._match
+
+    @not_looked_at()
     def discover(self, at: float) -> None:
         """Learn which addresses there are at a moment, which labels are theirs, and how often they are scraped."""
         self._all(self._at(at))
         self._see(self._range(at - _INTERVALS_SECONDS, at), (LOOKUPS,)).pages()
 
+    @not_looked_at()
     def raw(self, start: float, end: float, instances: Iterable[str] = ()) -> dict[Address, Pages]:
         """Every page of (start, end], epoch seconds.
 
@@ -60,11 +68,13 @@ class Asking:
         """
         return self._all(self._range(start, end), _one_of("instance", instances)).pages()
 
+    @not_looked_at()
     def grid(self, start: int, end: int, step_seconds: int) -> dict[Address, Pages]:
         """The pages as they were at start, start + step, … end, in epoch seconds."""
         ask = lambda text: self._server.over(text, start, end, step_seconds)  # noqa: E731
         return self._all(ask).pages(are_scrapes=False)
 
+    @not_looked_at()
     def resets(self, start: int, end: int, step_seconds: int) -> dict[Address, list[float]]:
         """Moments of the grid in whose step an engine's lookups fell, or ended for good, by address.
 

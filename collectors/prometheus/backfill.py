@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from collectors.prometheus.addresses import longest_interval
 from collectors.prometheus.asking import Asking
 from collectors.prometheus.fleet import arrange
 from collectors.prometheus.history import Chunk, chunks
@@ -73,7 +74,7 @@ def fill(past: Past, new_asking: Callable[[], Asking], rules: Sequence[Rule], st
         yield progress
         asking = new_asking()
         asking.discover(past.present)
-        step = max(stretch.step_seconds, _longest_interval(asking))
+        step = max(stretch.step_seconds, round(longest_interval(asking.catalogue.addresses) or 0.0))
         end = round(progress.end_at)
         start = end - step * -(-round(end - progress.done_at) // step)  # whole steps, so that the end is met
         watch = Watch(float(start), 0.0, asking.help_text, past_step_seconds=step)
@@ -96,11 +97,6 @@ def _progress(past: Past, stretch: Stretch, store: Store) -> Backfill | None:
 def _name(source: str, stretch: Stretch) -> str:
     """As pages tell it; without the scheme, of which a page would make a link."""
     return f"{stretch.name} of {source.rpartition('://')[2]}"
-
-
-def _longest_interval(asking: Asking) -> int:
-    known = [one.interval_seconds for one in asking.catalogue.addresses if one.kind is not None]
-    return round(max((interval for interval in known if interval is not None), default=0.0))
 
 
 def _write(chunk: Chunk, rounds: Iterable[Round], progress: Backfill, store: Store, warming: WarmingLimits) -> Backfill:

@@ -7,6 +7,7 @@ from typing import Any
 
 from collectors.config import read_rules
 from collectors.prometheus.absent import nothing_found
+from collectors.prometheus.addresses import longest_interval
 from collectors.prometheus.asking import Asking
 from collectors.prometheus.fleet import arrange
 from collectors.prometheus.server import Server
@@ -29,11 +30,11 @@ def discovered(settings: Settings) -> dict[str, Any]:
         asking.discover(now)
         fleet = arrange(asking.catalogue.addresses, rules, settings.cluster)
         if not fleet.endpoints:
-            raise nothing_found(server, now, settings.prometheus_match)
-    intervals = [address.interval_seconds for address in fleet.where if address.interval_seconds is not None]
+            raise nothing_found(server, now, asking.match)
+    longest = longest_interval(fleet.where)
     return {
         "address": settings.prometheus_address,
-        "interval_seconds": round(max(intervals), 1) if intervals else None,
+        "interval_seconds": round(longest, 1) if longest is not None else None,
         "clock_ahead_seconds": round(ahead, 1) if abs(ahead) > _SKEW_SECONDS else 0,
         "endpoints": [
             {

@@ -8,7 +8,7 @@ from typing import Any
 
 from collectors.explain import explain
 from collectors.prometheus.absent import nothing_found
-from collectors.prometheus.addresses import Address
+from collectors.prometheus.addresses import Address, longest_interval
 from collectors.prometheus.asking import Answering, Asking
 from collectors.prometheus.fleet import Observed, arrange
 from collectors.prometheus.history import chunks
@@ -21,6 +21,7 @@ from tierdeck.fleet import FLEET, POOL, Target
 
 _MOST_MOMENTS = 240
 """Beyond so many the moments are further apart than scrapes: the increases are the same, restarts are looked into."""
+_UNKNOWN_INTERVAL_SECONDS = 15.0
 Bodies = dict[str, dict[int, dict[str, str]]]
 
 
@@ -61,7 +62,7 @@ def explain_prometheus(
             into.falls += pages.falls
     fleet = arrange(fullest_first(seen, seen), rules, wanted.cluster)
     if not fleet.endpoints:
-        raise nothing_found(server, wanted.end)
+        raise nothing_found(server, wanted.end, asking.match)
     chosen = [one for one in fleet.endpoints if wanted.endpoint in ("", one.name)]
     if not chosen:
         known = ", ".join(one.name for one in fleet.endpoints)
@@ -80,8 +81,7 @@ def explain_prometheus(
 
 def _step(asking: Asking, window_seconds: int) -> int:
     """Seconds between moments: as long as the longest interval, or longer where that would be too many."""
-    known = [one.interval_seconds for one in asking.catalogue.addresses if one.kind is not None]
-    longest = max((interval for interval in known if interval is not None), default=15.0)
+    longest = longest_interval(asking.catalogue.addresses) or _UNKNOWN_INTERVAL_SECONDS
     return max(1, round(longest), -(-window_seconds // _MOST_MOMENTS))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from collectors.prometheus.absent import nothing_found
-from collectors.prometheus.addresses import Address
+from collectors.prometheus.addresses import Address, longest_interval
 from collectors.prometheus.asking import Answering, Asking
 from collectors.prometheus.fleet import Observed, arrange
 from collectors.prometheus.history import Chunk, chunks
@@ -95,7 +95,7 @@ class Feed:
         self._asking.discover(now)
         addresses = [address for address in self._asking.catalogue.addresses if address.kind is not None]
         if not addresses:
-            raise nothing_found(self._server, now)
+            raise nothing_found(self._server, now, self._asking.match)
         seen = self._asking.raw(now - self._lookback(addresses), now)
         fleet = self._observe(now)
         memories = self._memories(fleet)
@@ -123,8 +123,7 @@ class Feed:
         }
 
     def _lookback(self, addresses: Sequence[Address]) -> float:
-        known = [address.interval_seconds for address in addresses if address.interval_seconds is not None]
-        longest = max(known, default=_UNKNOWN_INTERVAL_SECONDS)
+        longest = longest_interval(addresses) or _UNKNOWN_INTERVAL_SECONDS
         return min(_RAW_SECONDS, 1.5 * longest + 2 * self._settings.prometheus_late_seconds)
 
     def _catch_up(self, now: float) -> int:

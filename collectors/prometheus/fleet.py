@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collectors.prometheus.addresses import Address
@@ -45,7 +45,11 @@ class Observed:
 
 @dataclass(slots=True)
 class _Found:
-    """One address with what its labels say; names are empty where they don't."""
+    """One address with what its labels say; names are empty where they don't.
+
+    Attributes:
+        no_role: what a rule gave as a role and is none.
+    """
 
     address: Address
     kind: SourceKind
@@ -56,6 +60,7 @@ class _Found:
     endpoint: str
     replica: str
     role: Role
+    no_role: str = ""
 
 
 def arrange(addresses: Iterable[Address], rules: Sequence[Rule], cluster: str) -> Observed:
@@ -84,7 +89,7 @@ def arrange(addresses: Iterable[Address], rules: Sequence[Rule], cluster: str) -
         pools,
         where,
         coverage_notes(endpoints, {target: address for address, target in where.items()}),
-        _guesses(engines, rules),
+        (*_guesses(engines, rules), *_no_roles(found)),
         tuple(f"{one.kind} at {one.address.told} belongs to no endpoint that is known" for one in strays),
     )
 
@@ -95,10 +100,11 @@ def _read(address: Address, rules: Sequence[Rule], cluster: str) -> _Found | Non
     if kind is None or told.is_dropped:
         return None
     labels, values = address.labels, {name: _UNFIT.sub("-", value) for name, value in told.values.items()}
+    role, no_role = Role.BOTH, ""
     try:
         role = role_of(values.get("role", ""))
     except ValueError:
-        role = Role.BOTH
+        no_role = values["role"]
     return _Found(
         address=address,
         kind=kind,
@@ -109,6 +115,7 @@ def _read(address: Address, rules: Sequence[Rule], cluster: str) -> _Found | Non
         endpoint=values.get("endpoint", ""),
         replica=values.get("replica", ""),
         role=role,
+        no_role=no_role,
     )
 
 
@@ -267,3 +274,11 @@ def _guesses(engines: Sequence[_Found], rules: Sequence[Rule]) -> tuple[str, ...
         example = f"the owner by the pod's name ({owner_of(with_pod[0])})" if with_pod else "the job"
         told.append(f"an endpoint is named by {example}")
     return tuple(told)
+
+
+def _no_roles(found: Iterable[_Found]) -> Iterator[str]:
+    """That a rule gives roles that there are not; one sentence, however many they are."""
+    given = sorted({one.no_role for one in found} - {""})
+    if given:
+        more = f" (and {len(given) - 1} more)" if len(given) > 1 else ""
+        yield f"a rule gives the role {given[0]}{more}, which is none, so that {Role.BOTH} is taken"

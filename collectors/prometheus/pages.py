@@ -37,9 +37,22 @@ class Page:
         Args:
             help_text: HELP of `vllm:gpu_prefix_cache_queries`, asked only where it has a say in the meaning.
         """
-        samples = "\n".join([f"{series} {value}" for series, value in self.lines.items()])
-        told = f"# HELP {OLD_LOOKUPS} {help_text()}\n" if "gpu_prefix_cache_queries" in samples else ""
-        return f"{HEADER}{told}{samples}\n"
+        return _exposition([f"{series} {value}" for series, value in self.lines.items()], help_text)
+
+    def series(self, help_text: Callable[[], str] = str) -> str:
+        """The exposition with the values left out; `help_text` as above."""
+        return _exposition(self.lines, help_text)
+
+    @property
+    def values_bytes(self) -> int:
+        """What the values add to it, with the space in front of each."""
+        return sum(map(len, self.lines.values())) + len(self.lines)
+
+
+def _exposition(lines: Iterable[str], help_text: Callable[[], str]) -> str:
+    samples = "\n".join(lines)
+    told = f"# HELP {OLD_LOOKUPS} {help_text()}\n" if "gpu_prefix_cache_queries" in samples else ""
+    return f"{HEADER}{told}{samples}\n"
 
 
 @dataclass(slots=True)
@@ -83,8 +96,9 @@ class Sightings:
     def take(self, answers: Iterable[Series]) -> None:
         """File every sample under its address and instant."""
         place_of = self._catalogue.place
+        place = None
         for answer in answers:
-            place = place_of(answer["metric"])
+            place = place_of(answer["metric"], place)
             seen = self._seen.get(place.address)
             if seen is None:
                 seen = self._seen[place.address] = _Seen()
@@ -143,12 +157,15 @@ def _interval(instants: Sequence[float]) -> float | None:
 
 def _falls(values: Sequence[tuple[float, str]], *, is_start: bool) -> list[float]:
     """Instants after which a counter is less than before, or another process has started."""
-    numbers = [float(value) for _, value in values]
-    return [
-        values[number][0]
-        for number, (before, after) in enumerate(pairwise(numbers))
-        if after < before or (is_start and after != before)
-    ]
+    found = []
+    (before_at, text), *rest = values
+    before = float(text)
+    for at, text in rest:
+        number = float(text)
+        if number < before or (is_start and number != before):
+            found.append(before_at)
+        before_at, before = at, number
+    return found
 
 
 def _merged(samples: Mapping[float, dict[str, str]]) -> list[Page]:

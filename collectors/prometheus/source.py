@@ -49,9 +49,10 @@ class PrometheusSource:
         return self._trouble
 
     async def run(self) -> None:
-        """Ask every interval; threads end with the query they are at."""
+        """Ask every interval; threads end with the query they are at, and don't wait for another try."""
         past: asyncio.Task[None] | None = None
-        feed = Feed(self._settings, self._rules, self._store, self._put)
+        server = Server.of(self._settings, self._stopping.wait)
+        feed = Feed(self._settings, self._rules, self._store, self._put, server)
         try:
             while True:
                 if await self._tried(partial(feed.step, float(int(time.time())))) and past is None:

@@ -180,9 +180,10 @@ class Watch:
     def _read(self, target: Target, page: Page, at: float) -> Answered:
         if not page.is_up:
             return Answered(Scrape(target, at, answered=False, reason="Prometheus could not scrape it (up is 0)"))
-        body = page.body(self._help_text)
-        reading, reason = interpret(BY_KIND[target.kind], body)
-        return Answered(Scrape(target, at, answered=True, reason=reason, body_bytes=len(body)), reading)
+        series = page.series(self._help_text)
+        reading, reason = interpret(BY_KIND[target.kind], series, page.lines)
+        size = len(series) + page.values_bytes
+        return Answered(Scrape(target, at, answered=True, reason=reason, body_bytes=size), reading)
 
     def _longest_age(self, address: Address) -> float:
         """Seconds for which a page stands for the present; on the grid of the past it is there at each moment."""

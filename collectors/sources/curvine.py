@@ -8,6 +8,7 @@ Ports by the Helm chart: master 9000, worker 9001; FUSE 9002 (up to 0.4.1) or 90
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from collectors.source import Family, Key, Kind, TargetReading
 from collectors.sources.plain import TableSource
@@ -53,7 +54,7 @@ class MasterApi:
     ends_with_newline = False
     families: tuple[Family, ...] = ()
 
-    def read(self, text: str) -> TargetReading | None:
+    def read(self, text: str, values: Mapping[str, str] | None = None) -> TargetReading | None:
         try:
             document = json.loads(text)
             live, lost = document["live_workers"], document["lost_workers"]

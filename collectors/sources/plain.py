@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from collectors.families import FamilyReader
 from collectors.source import Family, TargetReading
@@ -35,9 +36,9 @@ class TableSource:
         self.families = families
         self._reader = FamilyReader(families, engine_label, router_label)
 
-    def read(self, text: str) -> TargetReading | None:
-        reading = self._reader.read(text)
-        if self._silent_when_idle and (reading is not None or _EXPOSITION.search(text)):
+    def read(self, text: str, values: Mapping[str, str] | None = None) -> TargetReading | None:
+        reading = self._reader.read(text, values)
+        if self._silent_when_idle and (reading is not None or values or _EXPOSITION.search(text)):
             reading = reading or TargetReading()
             reading.recognised = True
         return reading

@@ -7,6 +7,8 @@ port hands on a worker's). production-stack's router re-exports engine figures a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from collectors.source import Family, Kind, TargetReading
 from collectors.sources.plain import TableSource
 from tierdeck.fleet import SourceKind
@@ -34,8 +36,8 @@ class RouterSource(TableSource):
         super().__init__(SourceKind.ROUTER, (*FAMILIES, *RE_EXPORTED), router_label="server")
         self.families = FAMILIES
 
-    def read(self, text: str) -> TargetReading | None:
-        reading = super().read(text)
+    def read(self, text: str, values: Mapping[str, str] | None = None) -> TargetReading | None:
+        reading = super().read(text, values)
         if reading is None:
             return None
         own = {family.reading for family in FAMILIES}

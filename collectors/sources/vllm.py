@@ -7,6 +7,7 @@ Upstream: vllm/v1/metrics/loggers.py of each version; names were compared betwee
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from collectors.families import FamilyReader
@@ -84,8 +85,8 @@ class VllmSource:
         self._engine = FamilyReader(FAMILIES, "engine", router_label="server")
         self._embedded = FamilyReader(EMBEDDED_FAMILIES, "worker_id")
 
-    def read(self, text: str) -> TargetReading | None:
-        reading = self._engine.read(text)
+    def read(self, text: str, values: Mapping[str, str] | None = None) -> TargetReading | None:
+        reading = self._engine.read(text, values)
         if reading is None or not reading.recognised:
             if not _ENGINE_SERIES.search(text):
                 return reading
@@ -97,7 +98,7 @@ class VllmSource:
         if "number of queried blocks" in text:
             _blocks_to_tokens(reading)
         if "\nlmcache:" in text or "\nlmcache_" in text:
-            embedded = self._embedded.read(text)
+            embedded = self._embedded.read(text, values)
             if embedded is not None and embedded.recognised:
                 reading.flags |= {HAS_EMBEDDED_LMCACHE}
                 reading.counters.update({_embedded(key): value for key, value in embedded.counters.items()})

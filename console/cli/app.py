@@ -41,6 +41,12 @@ def up(
     prometheus: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Read a Prometheus instead of the targets (docs/connect.md).")
     ] = "",
+    kubernetes: Annotated[
+        bool, typer.Option("--kubernetes", help="Find endpoints through the Kubernetes API (docs/install.md).")
+    ] = False,
+    context: Annotated[
+        str, typer.Option(metavar="NAME", help="With --kubernetes: context of the kubeconfig; else its current one.")
+    ] = "",
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port of the web console; 0: any free one.")
     ] = None,
@@ -53,7 +59,7 @@ def up(
     ] = None,
 ) -> None:
     """Start everything on the embedded store; Ctrl-C stops all of it."""
-    from console.cli.deck import Deck, Demo
+    from console.cli.deck import Deck, Demo, Source
     from console.cli.past import MOST_SECONDS
 
     usual = Demo()
@@ -64,9 +70,12 @@ def up(
     if chosen.history_seconds > MOST_SECONDS:
         raise UsageError("--history goes back seven days at most")
     is_demo = demo or speed is not None or history is not None
-    said: dict[str, Any] = {"prometheus_url": prometheus} if prometheus else {}
-    settings = load_settings(is_start=True, **said)
-    raise typer.Exit(Deck(settings, config=config, demo=chosen if is_demo else None, port=port).run())
+    if context and not kubernetes:
+        raise UsageError("--context is about --kubernetes: give both")
+    said: dict[str, Any] = {"prometheus_url": prometheus, "kube_context": context}
+    settings = load_settings(is_start=True, **{name: value for name, value in said.items() if value})
+    deck = Deck(settings, Source(config, chosen if is_demo else None, is_kubernetes=kubernetes), port=port)
+    raise typer.Exit(deck.run())
 
 
 @app.command()
@@ -109,6 +118,22 @@ def ledger(
     _print(document, explanation(document), as_json=as_json)
 
 
+@app.command()
+def events(
+    endpoint: Annotated[str, typer.Argument(help="Name of the endpoint; none: the whole fleet.")] = "",
+    since: Annotated[str, typer.Option(help="How far back, such as 30m, 12h, 7d.")] = "12h",
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind, such as oom; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest.")] = 500,
+    as_json: AsJson = False,
+) -> None:
+    """What happened: rollouts, restarts, drift, changes of routing and size, nodes; the newest first."""
+    from console.cli import happened
+
+    wanted = happened.Wanted(endpoint, parse_duration(since), happened.kinds_of(kind or ()), limit)
+    document = happened.events(load_settings(), wanted)
+    _print(document, happened.as_text(document, since), as_json=as_json)
+
+
 _PASS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
@@ -122,6 +147,12 @@ def explain(context: typer.Context) -> None:
 def discover(context: typer.Context) -> None:
     """What a Prometheus has of ours, and how its labels are understood: discover --prometheus ADDRESS [--json]."""
     _hand_on("collectors", "discover", *context.args)
+
+
+@app.command(context_settings=_PASS)
+def inventory(context: typer.Context) -> None:
+    """What the Kubernetes API tells right now, without a store, and which rights are missing: inventory [--json]."""
+    _hand_on("controller", "inventory", *context.args)
 
 
 @app.command(context_settings=_PASS)

@@ -43,24 +43,50 @@ class Demo:
     history_seconds: float = DAY_SECONDS
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a deck has its fleet from.
+
+    Attributes:
+        config: a file that lists endpoints and targets.
+        demo: the simulated fleet, also with nothing else; not together with anything else.
+        is_kubernetes: endpoints are found through the Kubernetes API.
+    """
+
+    config: Path | None = None
+    demo: Demo | None = None
+    is_kubernetes: bool = False
+
+    def others(self, settings: Settings) -> list[str]:
+        """What is named beside the simulated fleet."""
+        named = {
+            "--config": self.config is not None,
+            "a Prometheus": bool(settings.prometheus_address),
+            "--kubernetes": self.is_kubernetes,
+        }
+        return [name for name, is_named in named.items() if is_named]
+
+
 class Deck:
     """Everything that `tierdeck up` runs."""
 
-    def __init__(self, settings: Settings, *, config: Path | None, demo: Demo | None, port: int | None) -> None:
+    def __init__(self, settings: Settings, source: Source, *, port: int | None) -> None:
         """
-        Args:
-            demo: the simulated fleet, also with nothing configured; not together with `config` or a Prometheus.
-
         Raises:
-            UsageError: the simulated fleet and something else.
+            UsageError: sources that don't go together.
         """
-        if demo is not None and (config is not None or settings.prometheus_address):
-            other = "--config" if config is not None else "a Prometheus"
-            raise UsageError(f"--demo, --speed and --history are about the simulated fleet: not together with {other}")
+        others = source.others(settings)
+        if source.demo is not None and others:
+            about = "--demo, --speed and --history are about the simulated fleet"
+            raise UsageError(f"{about}: not together with {others[0]}")
+        if source.is_kubernetes and settings.prometheus_address:
+            raise UsageError(
+                "--kubernetes and a Prometheus would find each endpoint twice", "Take one of them (docs/install.md)."
+            )
         self._settings = settings
-        self._config = config or (settings.config_file if demo is None else None)
-        is_configured = self._config is not None or bool(settings.prometheus_address)
-        self._demo = demo or (None if is_configured else Demo())
+        self._config = source.config or (settings.config_file if source.demo is None else None)
+        self._is_kubernetes = source.is_kubernetes
+        self._demo = source.demo or (None if others or self._config is not None else Demo())
         self._interval_seconds: float | None = None
         self._port = settings.console_port if port is None else port
         self._stopping = False
@@ -76,6 +102,9 @@ class Deck:
         """
         if self._config is not None:  # before anything is made or started
             _run_once(os.environ | {"TIERDECK_CONFIG_FILE": str(self._config.absolute())}, "collectors", "check")
+        if self._is_kubernetes:
+            context = {"TIERDECK_KUBE_CONTEXT": self._settings.kube_context}
+            _tell(_run_once(os.environ | context, "controller", "inventory", "--brief").strip())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         with self._home() as home:
@@ -124,6 +153,8 @@ class Deck:
         config = home / "demo.yaml" if self._demo is not None else self._config
         if config is not None:
             told["TIERDECK_CONFIG_FILE"] = str(config.absolute())
+        if self._settings.kube_context:
+            told["TIERDECK_KUBE_CONTEXT"] = self._settings.kube_context
         if self._settings.prometheus_address:
             told["TIERDECK_PROMETHEUS_URL"] = self._settings.prometheus_url.get_secret_value()
         return told
@@ -148,7 +179,7 @@ class Deck:
         environment = os.environ | self._environment(home)
         (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in self._scraping().items()))
         _run_once(environment, "db", "upgrade")
-        source = self._settings.prometheus_address or str(self._config)
+        source = self._settings.prometheus_address or ("Kubernetes" if self._is_kubernetes else str(self._config))
         if self._demo is not None:
             config, lab_port = home / "demo.yaml", free_port("127.0.0.1", 0)
             config.unlink(missing_ok=True)
@@ -157,6 +188,8 @@ class Deck:
             self._wait(children, config.exists, "the simulated fleet")
             source = "a simulated fleet"
         children.spawn("collectors")
+        if self._is_kubernetes:
+            children.spawn("controller")
         children.spawn("console.web")
         address = f"http://{self._settings.console_address}:{self._port}"
         self._wait(children, lambda: _answers(f"{address}/healthz"), "the console")

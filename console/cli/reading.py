@@ -6,11 +6,14 @@ import time
 
 import pandas as pd
 
+from console.cli.deployment import deployment_document
+from console.deployment import Seen
 from console.totals import summarize_endpoint
 from db import EndpointAccounts, Store
 from tierdeck.account import PoolAccount
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.fleet import Endpoint, Replica
+from tierdeck.naming import full_name
 from tierdeck.report import Beside, fleet_document, number
 from tierdeck.settings import Settings
 from tierdeck.units import format_seconds
@@ -50,12 +53,15 @@ def endpoints(settings: Settings) -> dict[str, object]:
     with Store.open(settings.store_url) as store:
         known = store.known_endpoints()
         accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
-        pools = store.pool_now()
+        pools, deployed = store.pool_now(), store.deployed()
+    by_name = {(one.cluster, one.endpoint): one for one in deployed if not one.is_pool}
     seen = {(account.cluster, account.endpoint): account for account in accounts}
     by_cluster = {pool.key.cluster: pool.account for pool in pools}
     rows = []
     for endpoint in known:
         account = seen.get((endpoint.cluster, endpoint.name))
+        own_pools = [pool for pool in pools if pool.key.cluster == endpoint.cluster]
+        beside = Seen(by_name.get((endpoint.cluster, endpoint.name)), account, own_pools)
         models = account.models if account is not None else ()
         rows.append(
             {
@@ -67,6 +73,7 @@ def endpoints(settings: Settings) -> dict[str, object]:
                 "strategy": endpoint.strategy or None,
                 "sizes": _sizes(endpoint, account, by_cluster.get(endpoint.cluster)),
                 "versions": {replica.key.replica: _versions(replica) for replica in endpoint.replicas},
+                **deployment_document(endpoint, beside),
             }
         )
     return {"endpoints": rows}
@@ -110,11 +117,11 @@ def targets(settings: Settings) -> dict[str, object]:
     return {"targets": rows}
 
 
-def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, object]:
+def ledger(settings: Settings, typed: str, window_seconds: float) -> dict[str, object]:
     """The document of `explain`, for a live endpoint.
 
     Raises:
-        UsageError: there is no such endpoint, or the window is shorter than two scrape intervals.
+        UsageError: no endpoint of that name, or several; the window is shorter than two scrape intervals.
         TierdeckError: several clusters have one of that name.
     """
     least = 2 * settings.scrape_interval_seconds
@@ -122,15 +129,13 @@ def ledger(settings: Settings, name: str, window_seconds: float) -> dict[str, ob
         raise UsageError(f"a window of {format_seconds(window_seconds)} holds no two scrapes", f"At least {least:g}s.")
     now = time.time()
     with Store.open(settings.store_url) as store:
+        name = full_name(typed, [endpoint.name for endpoint in store.endpoints()])
         found = store.accounts(
             now - window_seconds, now, endpoint=name, stale_after_seconds=settings.stale_after_seconds
         )
-        known = sorted({endpoint.name for endpoint in store.endpoints()})
         pools = store.pool_now()
         clusters = sorted({account.cluster for account in found})
-        salts = store.salt_counts(now - window_seconds, now, clusters[0], name) if clusters else {}
-    if not found:
-        raise UsageError(f"there is no endpoint {name!r}", f"Known: {', '.join(known) or 'none'}.")
+        salts = store.salt_counts(now - window_seconds, now, clusters[0], name)
     if len(found) > 1:
         raise TierdeckError(f"{name!r} exists in several clusters: {', '.join(clusters)}")
     pool = next((pool.account for pool in pools if pool.key.cluster == found[0].cluster), None)

@@ -27,7 +27,7 @@ def status(document: dict[str, Any]) -> str:
         ]
         for row in document["endpoints"]
     ]
-    return _table(["endpoint", "state", "prompt tokens (15 min)", "hit ratio", ""], rows) if rows else _NO_ENDPOINT
+    return grid(["endpoint", "state", "prompt tokens (15 min)", "hit ratio", ""], rows) if rows else _NO_ENDPOINT
 
 
 def _partly(row: dict[str, Any]) -> str:
@@ -50,7 +50,47 @@ def endpoints(document: dict[str, Any]) -> str:
         for row in document["endpoints"]
     ]
     heads = ["endpoint", "model", "replicas", "strategy", "L0 / L1 / L2", "backend", "cluster"]
-    return _table(heads, rows) if rows else _NO_ENDPOINT
+    if not rows:
+        return _NO_ENDPOINT
+    watched = [row for row in document["endpoints"] if row["source"] is not None]
+    return "\n\n".join([grid(heads, rows), *(_deployment(row) for row in watched)])
+
+
+def _deployment(row: dict[str, Any]) -> str:
+    """How one endpoint is deployed: its object, its owners, its tiers, what is wrong."""
+    source = row["source"]
+    place = f"{source['namespace']}/{source['name']}" if source["namespace"] else source["name"]
+    owners = ", ".join(f"{owner['tool']} {owner['name']}".strip() for owner in row["owners"]) or "nobody else"
+    tiers = [
+        [
+            f"  {tier}",
+            _stated(sizes["configured"]),
+            _stated(sizes["effective"]),
+            _used(sizes["used"]),
+            "≠ drift" if tier in row["drift"] else "",
+        ]
+        for tier, sizes in row["tiers"].items()
+    ]
+    routing = [row["routing"][side]["value"] or "not known" for side in ("configured", "effective")]
+    drift = "  ≠ drift" if "strategy" in row["drift"] else ""
+    lines = [
+        f"{row['name']}: {source['kind']} {place}, also written by {owners}",
+        f"  strategy: configured {routing[0]}, running {routing[1]}{drift}",
+        grid(["  tier", "configured", "running", "used", ""], tiers),
+        *(f"  ! {problem}" for problem in row["problems"]),
+    ]
+    return "\n".join(lines)
+
+
+def _stated(size: dict[str, Any]) -> str:
+    if size["bytes"] is None:
+        return size["text"] or f"unknown: {size['why']}"
+    return format_size(size["bytes"])
+
+
+def _used(used: dict[str, Any]) -> str:
+    share = "" if used["ratio"] is None else f" ({format_ratio(used['ratio'])})"
+    return f"unknown: {used['why']}{share}" if used["bytes"] is None else f"{format_size(used['bytes'])}{share}"
 
 
 def targets(document: dict[str, Any]) -> str:
@@ -67,7 +107,7 @@ def targets(document: dict[str, Any]) -> str:
         for row in document["targets"]
     ]
     heads = ["endpoint", "replica", "target", "last success", "last scrape", "version", "address"]
-    return _table(heads, rows) if rows else _NO_ENDPOINT
+    return grid(heads, rows) if rows else _NO_ENDPOINT
 
 
 def _version(row: dict[str, Any]) -> str:
@@ -83,7 +123,8 @@ def _size(size: float | None) -> str:
     return "unknown" if size is None else format_size(size)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell."""
     widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (heads, *rows)

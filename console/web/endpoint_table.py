@@ -28,13 +28,17 @@ _HOW = {"state": "state", "hit ratio": "hit_ratio.by_token", "TTFT": "ttft_secon
 def endpoint_table(rows: Sequence[EndpointRow], palette: Palette, window: str) -> str:
     """HTML; every text from outside is escaped."""
     several = len({row.cluster for row in rows}) > 1
+    more = [name for name in ("owners", "drift") if any(getattr(row, name) for row in rows)]
     heads = [
-        "endpoint", *(["cluster"] if several else []), "state", "model", "replicas", "strategy", "hit ratio",
+        "endpoint", *(["cluster"] if several else []), "state", "model", "replicas", "strategy", *more, "hit ratio",
         "served by", f"hit ratio, {window}", "TTFT p95", f"TTFT p95, {window}", "notes",
     ]  # fmt: skip
     head = "".join(_head(text, palette) for text in heads)
     line = f"border-top:1px solid {palette.border}"
-    body = "".join(f"<tr style='{line}'>{''.join(_cells(row, palette, window, several=several))}</tr>" for row in rows)
+    body = "".join(
+        f"<tr style='{line}'>{''.join(_cells(row, palette, window, [*more, *(['cluster'] if several else [])]))}</tr>"
+        for row in rows
+    )
     frame = f"border:1px solid {palette.border};border-radius:8px;overflow:auto;max-height:{_MOST_HEIGHT}px"
     return (
         f"<div style='{frame}'><table style='width:100%;border-collapse:collapse;font-size:14px' "
@@ -50,17 +54,21 @@ def _head(text: str, palette: Palette) -> str:
     return f"<th scope='col' style='{style}'{told}>{escape(text)}</th>"
 
 
-def _cells(row: EndpointRow, palette: Palette, window: str, *, several: bool) -> Iterator[str]:
+def _cells(row: EndpointRow, palette: Palette, window: str, more: Sequence[str]) -> Iterator[str]:
     asked = urlencode({"cluster": row.cluster, "endpoint": row.name, "window": window})
     style = f"color:{palette.primary};font-weight:600;text-decoration:none"
     link = f"<a href='endpoint?{escape(asked)}' target='_self' style='{style}'>{escape(row.name)}</a>"
     yield _cell(link, _CUT, row.name)
-    if several:
+    if "cluster" in more:
         yield _cell(escape(row.cluster))
     yield _cell(escape(row.state))
     yield _cell(escape(row.model), _CUT, row.model)
     yield _cell(escape(row.replicas))
     yield _cell(escape(row.strategy or "not told"))
+    if "owners" in more:
+        yield _cell(escape(row.owners or "–"), _CUT, row.owners or "nothing else writes to it, or it is not told")
+    if "drift" in more:
+        yield _cell(escape(f"≠ {row.drift}" if row.drift else "–"), "", row.drift_words)
     yield _cell(_share(row, palette), "", row.why)
     yield _cell(_image(mini_bar(row.segments, palette), "tokens by tier"))
     yield _cell(_image(spark(row.hit_trend, palette.primary, high=1.0), "hit ratio over time, from 0 to 100 %"))

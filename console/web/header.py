@@ -49,7 +49,7 @@ def window_picker() -> str:
 
 def _status(about: str) -> None:
     now = time.time()
-    told = [queries.data_age(now), *filter(None, (queries.filling_in(now), queries.trouble(now)))]
+    told = [queries.data_age(now), *filter(None, (queries.filling_in(now), queries.trouble(now), queries.blindness()))]
     is_fine = all(one.fresh for one in told)
     words = escaped(" · ".join(filter(None, (about, *(one.words for one in told)))))
     st.caption(words if is_fine else f":orange[{words}]")

@@ -9,10 +9,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from console.headlines import Headline
+from console.moments import Moment
 from console.note_lines import NoteLine
-from console.story import Story
-from console.web.escape import escaped
+from console.story import Span, Story
+from console.web.escape import escaped, plain
 from console.web.figures.chart import CONFIG
+from console.web.figures.frame import Event, TimeAxis
 from console.web.figures.tier_bar import describe, tier_bar
 from console.web.palette import Palette
 from tierdeck.computation import every_figure
@@ -48,6 +50,11 @@ def draw_numbers(numbers: Sequence[Headline]) -> None:
 def chart(figure: go.Figure, key: str, words: str) -> None:
     """A figure in its own colours; `words` for those who don't see it."""
     st.plotly_chart(figure, key=key, theme=None, config=CONFIG, alt=words)
+
+
+def time_axis(span: Span, happened: Sequence[Moment]) -> TimeAxis:
+    """The window of a page's charts, with what happened in it."""
+    return TimeAxis(span.start, span.end, [Event(moment.at, plain(moment.words)) for moment in happened])
 
 
 def draw_notes(notes: Sequence[NoteLine]) -> None:

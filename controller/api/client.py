@@ -34,13 +34,18 @@ class Api:
         """Around a client of the kubernetes library that knows the server and who asks."""
         return cls(str(made.configuration.host), made)
 
-    def get(self, path: str, query: Mapping[str, str | int] | None = None) -> dict[str, Any]:
+    def get(
+        self, path: str, query: Mapping[str, str | int] | None = None, *, read_seconds: float = _READ_SECONDS
+    ) -> dict[str, Any]:
         """One JSON document.
+
+        Args:
+            read_seconds: without a byte for so long it is given up.
 
         Raises:
             TierdeckError: of a kind of `controller.api.errors`.
         """
-        with self._asking(path, query or {}, _READ_SECONDS) as response:
+        with self._asking(path, query or {}, read_seconds) as response:
             return self._document(response.read(decode_content=True))
 
     def watch(self, path: str, query: Mapping[str, str | int], seconds: int) -> Iterator[dict[str, Any]]:

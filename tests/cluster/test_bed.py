@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from kubernetes import client, config
 
-from tests.support.cluster import Cluster
+from tests.cluster.hyperpod import endpoint
+from tests.cluster.rendering import API, KIND
+from tests.cluster.workloads import engine_pod
+from tests.support.cluster import Cluster, control_plane
 from tests.support.kube_rest import Manifest, RefusedError, Rest
 
 
@@ -19,8 +24,10 @@ def _settings(namespace: str, **data: str) -> Manifest:
 
 
 def test_the_api_server_is_the_release_that_it_says(cluster: Cluster) -> None:
+    command = [*control_plane().command("kube-apiserver"), "--version"]
+    says = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
     with cluster.client() as api:
-        assert client.VersionApi(api).get_code().git_version == "v1.37.2"
+        assert client.VersionApi(api).get_code().git_version == says
 
 
 def test_server_side_apply_refuses_a_field_that_another_manager_owns(rest: Rest, namespace: str) -> None:
@@ -82,3 +89,57 @@ def _readable(core: client.CoreV1Api, namespace: str) -> bool:
         if error.status != 403:
             raise
         return False  # the API server's own copy of the roles is a moment behind
+
+
+def test_a_watch_goes_on_from_a_version(rest: Rest, namespace: str) -> None:
+    first = rest.apply(_settings(namespace, tier="l1"))
+    rest.merge(first, {"data": {"tier": "l2"}})
+    rest.delete(first)
+    events = rest.watch("ConfigMap", namespace, resourceVersion=first["metadata"]["resourceVersion"])
+    seen = [next(events) for _ in range(2)]
+    events.close()
+    told = [(one["type"], one["object"]["data"]) for one in seen]
+    assert told == [("MODIFIED", {"tier": "l2"}), ("DELETED", {"tier": "l2"})]
+
+
+def test_a_watch_that_begins_with_what_is_there_marks_the_end_of_that(rest: Rest, namespace: str) -> None:
+    rest.apply(_settings(namespace, tier="l1"))
+    start = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+    events = rest.watch("ConfigMap", namespace, fieldSelector="metadata.name=settings", **start)
+    seen = [next(events) for _ in range(2)]
+    events.close()
+    assert [one["type"] for one in seen] == ["ADDED", "BOOKMARK"]
+    mark, added = seen[1]["object"]["metadata"], seen[0]["object"]["metadata"]
+    assert int(mark["resourceVersion"]) >= int(added["resourceVersion"])
+
+
+def test_a_watch_from_a_version_that_is_too_old_is_told_to_list_again(rest: Rest, namespace: str) -> None:
+    # The API server's memory of this kind begins when the kind was made, long after the store's first version.
+    events = rest.watch(KIND, namespace, API, resourceVersion="1")
+    first = next(events)
+    events.close()
+    assert first["type"] == "ERROR"
+    assert (first["object"]["code"], first["object"]["reason"]) == (410, "Expired")
+
+
+def test_the_schema_of_a_custom_resource_refuses_nonsense(rest: Rest, namespace: str) -> None:
+    routing = {"enabled": True, "routingStrategy": "fastest"}
+    with pytest.raises(RefusedError, match='Unsupported value: "fastest"') as refused:
+        rest.create(endpoint(namespace, intelligentRoutingSpec=routing))
+    assert refused.value.status == 422
+    with pytest.raises(RefusedError, match="field not declared in schema"):
+        rest.apply(endpoint(namespace, tierSize="8Gi"))
+    made = rest.create(endpoint(namespace, kvCacheSpec={}))
+    assert made["spec"]["kvCacheSpec"] == {"enableL1Cache": True, "enableL2Cache": False}
+
+
+def test_a_quota_refuses_pods_beyond_it(cluster: Cluster, rest: Rest, namespace: str) -> None:
+    meta = {"name": "gpus", "namespace": namespace}
+    spec = {"hard": {"requests.nvidia.com/gpu": "1"}}
+    rest.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": spec})
+    used = {"requests.nvidia.com/gpu": "0"}
+    known = lambda: rest.get("ResourceQuota", "gpus", namespace).get("status", {}).get("used") == used  # noqa: E731
+    cluster.wait_until(known, "the quota's first count")
+    with pytest.raises(RefusedError, match="exceeded quota") as refused:
+        rest.create(engine_pod(namespace, gpus=2))
+    assert refused.value.status == 403

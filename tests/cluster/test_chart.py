@@ -25,7 +25,9 @@ EVERYTHING: Manifest = {
         "postgresql": {"existingSecret": "store", "url": "postgresql+psycopg://tierdeck@db/tierdeck"},
     },
     "namespaces": ["a", "b"],
-    "config": {"endpoints": [{"name": "chat", "replicas": [{"name": "r", "targets": {"vllm": "http://10.0.0.1:8000"}}]}]},
+    "config": {
+        "endpoints": [{"name": "chat", "replicas": [{"name": "r", "targets": {"vllm": "http://10.0.0.1:8000"}}]}]
+    },
     "prometheus": {
         "url": "http://prometheus:9090",
         "tenant": "team",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 import yaml
@@ -118,15 +117,18 @@ def test_no_service_account_of_ours_may_change_anything(
 def test_with_namespaces_nothing_can_be_read_anywhere_else(
     cluster: Cluster, rest: Rest, installing_helm: Helm, namespace: str
 ) -> None:
-    with fresh_namespace(cluster) as seen, fresh_namespace(cluster) as hidden:
-        with installing_helm.installed("deck", namespace, {"namespaces": [seen]}):
-            common = _allowed(cluster, namespace, "default", hidden)
-            everywhere = {one for one in as_set(yaml.safe_load(rules())) if one[1] in ("nodes", "storageclasses")}
-            account = "deck-tierdeck-controller"
-            assert _allowed(cluster, namespace, account, seen) - common == as_set(yaml.safe_load(rules()))
-            assert _allowed(cluster, namespace, account, hidden) - common == everywhere
-            # Where Tierdeck runs, it may not even read its own Secrets.
-            assert _allowed(cluster, namespace, account, namespace) - common == everywhere
+    with (
+        fresh_namespace(cluster) as seen,
+        fresh_namespace(cluster) as hidden,
+        installing_helm.installed("deck", namespace, {"namespaces": [seen]}),
+    ):
+        common = _allowed(cluster, namespace, "default", hidden)
+        everywhere = {one for one in as_set(yaml.safe_load(rules())) if one[1] in ("nodes", "storageclasses")}
+        account = "deck-tierdeck-controller"
+        assert _allowed(cluster, namespace, account, seen) - common == as_set(yaml.safe_load(rules()))
+        assert _allowed(cluster, namespace, account, hidden) - common == everywhere
+        # Where Tierdeck runs, it may not even read its own Secrets.
+        assert _allowed(cluster, namespace, account, namespace) - common == everywhere
 
 
 def _bound(rest: Rest, namespace: str, accounts: Iterable[str]) -> Rules:

@@ -61,6 +61,16 @@ def test_it_reads_its_own_exposition(source: Source) -> None:
 
 
 @each
+def test_it_reads_series_and_values_that_come_apart_as_it_reads_their_page(source: Source) -> None:
+    if not source.ends_with_newline:
+        return  # JSON, of which a Prometheus knows nothing
+    lines = [line for line in text(source).splitlines() if line and not line.startswith("#")]
+    values = dict(line.rsplit(" ", 1) for line in lines)
+    apart = interpret(source, "\n".join(["", *values, ""]), values)
+    assert apart == interpret(source, "\n".join(["", *lines, ""]))
+
+
+@each
 @pytest.mark.parametrize(
     "body", ["", "<html/>", "Error: no", "\x00\x01\x02", "{", "a 1\n", "[]", '{"live_workers": 3}']
 )

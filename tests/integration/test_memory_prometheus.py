@@ -95,7 +95,8 @@ def test_what_our_code_asks_has_the_same_answers_as_from_a_real_server(tmp_path:
         # the fourth scrape has 300, the fifth 0: within the minute up to T0 + 61; at T0 + 421 the last sample is gone
         moments = [moment - T0 for found in asking.resets(T0 + 1, T0 + 421, 60).values() for moment in found]
         assert set(moments) == {61}
-        nothing_found(both, T0 + 106)
+        nothing_found(both, T0 + 106, "")
+        nothing_found(both, T0 + 106, 'namespace="other"')
         for server in (memory, real):  # without their names both lookups are alike
             with pytest.raises(QueryRefusedError, match="same labelset"):
                 server.over('resets({__name__=~"vllm:.*queries_total"}[60s])', T0 + 1, T0 + 61, 60)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 
@@ -15,8 +17,11 @@ from collectors.prometheus.backfill import Past, fill, first_contact
 from collectors.prometheus.errors import ServerBusyError
 from collectors.prometheus.feed import Feed
 from collectors.prometheus.server import Series
+from collectors.prometheus.source import PrometheusSource
 from db import Store
+from tests.support.http_replies import Canned, replying
 from tests.support.memory_prometheus import MemoryPrometheus
+from tests.support.processes import wait_until
 from tests.support.prometheus_targets import an_engine, in_pod
 from tests.support.stores import Sqlite, open_store
 from tierdeck.account import WarmingLimits
@@ -112,6 +117,31 @@ def test_what_is_not_there_is_told_with_what_is(store: Store) -> None:
     server.scrape({"job": "node", "instance": "a:9100"}, T0, "node_load1 1\n")
     with pytest.raises(TierdeckError, match="no vLLM series: it scrapes the jobs node"):
         Deck(store, server).feed.step(T0 + 1.0)
+
+
+def test_matchers_that_leave_nothing_are_told(store: Store) -> None:
+    server = Failing()
+    scrape(server, "chat-0", -600, 0)
+    feed = Feed(SETTINGS.model_copy(update={"prometheus_match": 'namespace="other"'}), lambda: (), store, print, server)
+    with pytest.raises(TierdeckError, match='no vLLM series matching namespace="other": it scrapes the jobs ns/vllm'):
+        feed.step(T0 + 1.0)
+
+
+def test_a_stop_ends_the_pause_before_the_next_try(store: Store) -> None:
+    with replying(Canned(503, "Service Unavailable", {"Retry-After": "15"})) as server:
+        settings = Settings(prometheus_url=SecretStr(server.url))
+        source = PrometheusSource(settings, store, print, lambda: ())
+
+        async def stopped() -> float:
+            running = asyncio.create_task(source.run())
+            await asyncio.to_thread(wait_until, lambda: bool(server.asked), "the first try")
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            return time.monotonic()
+
+        stopped_at = asyncio.run(stopped())  # ends once the thread has
+        assert time.monotonic() - stopped_at < 10
 
 
 def test_a_server_that_fails_for_a_while_loses_nothing(store: Store) -> None:

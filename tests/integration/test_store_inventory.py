@@ -41,6 +41,14 @@ def test_what_was_declared_comes_back_as_it_was(store: Store) -> None:
     assert store.pools("east") == [pool(), pool("spare")]
 
 
+def test_an_endpoint_may_have_no_replicas_and_a_pool_no_targets(store: Store) -> None:
+    scaled = Endpoint("east", "inference/chat", (), "hyperpod", "llama", "prefixaware")
+    waiting = Replica(ReplicaKey("east", POOL, "curvine/curvine"), ())
+    assert store.declare("east", [scaled], [waiting], "cluster", "controller")
+    assert (store.endpoints(), store.pools("east")) == ([scaled], [waiting])
+    assert not store.declare("east", [scaled], [waiting], "cluster", "controller")
+
+
 def test_the_same_again_changes_nothing_and_is_not_audited(store: Store) -> None:
     assert store.declare("east", [full_endpoint()], [pool()], "config", "ann")
     assert not store.declare("east", [full_endpoint()], [pool()], "config", "bob")

@@ -16,7 +16,8 @@ import yaml
 from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 
-from tests.cluster.build import CannotBuildError, ControlPlane, built, found
+from tests.cluster.build import ControlPlane, built, found
+from tests.cluster.go_program import CannotBuildError
 from tests.needs import missing
 from tests.support.cluster_keys import ADMIN_TOKEN, CONTROLLER_TOKEN, SCHEDULER_TOKEN, Keys, make_keys
 from tests.support.cluster_programs import Program, free_port

@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from tests.cluster.build_helm import CannotBuildError, built, found
+from tests.cluster.build_helm import built, found
+from tests.cluster.go_program import CannotBuildError
 from tests.needs import missing
 from tests.support.kube_rest import Manifest
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +107,8 @@ class Rest:
         items: list[Manifest] = answer["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
-    def watch(self, kind: str, namespace: str = "", api: str = "v1", **query: str) -> Iterator[Manifest]:
-        """Events until the server ends it; `timeoutSeconds` and `resourceVersion` are queries."""
+    def watch(self, kind: str, namespace: str = "", api: str = "v1", **query: str) -> Generator[Manifest]:
+        """Events until the server ends it or the caller closes it; `resourceVersion` and the like are queries."""
         query = {"watch": "true", "allowWatchBookmarks": "true", **query}
         url = self._url + self.path(kind, "", namespace, api)
         with self._session.get(url, params=query, stream=True, timeout=_TIMEOUT_SECONDS) as answer:

@@ -7,6 +7,7 @@ import time
 import streamlit as st
 
 from console import queries
+from console.web.cluster import draw_cluster
 from console.web.empty import no_targets
 from console.web.escape import escaped
 from console.web.live import live
@@ -44,6 +45,7 @@ def _body() -> None:
             "Targets: last success, error, size and duration of each.",
             columns={"last error": st.column_config.TextColumn(width=_ERROR_WIDTH)},
         )
+    draw_cluster(page.cluster)
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("Which processes are alive?", anchor=False)

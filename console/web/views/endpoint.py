@@ -9,16 +9,16 @@ import streamlit as st
 from console import queries
 from console.endpoint_page import EndpointPage
 from console.web import palette
+from console.web.deployment import draw_deployment, draw_events
 from console.web.empty import no_endpoints
-from console.web.escape import escaped, plain
-from console.web.figures.frame import Event, TimeAxis
+from console.web.escape import escaped
 from console.web.figures.heat_map import heat_map
 from console.web.figures.hit_line import hit_line
 from console.web.figures.tier_area import tier_area
 from console.web.figures.ttft import ttft_lines
 from console.web.header import header
 from console.web.live import live, tell
-from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers
+from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers, time_axis
 from console.web.replica_table import draw_replicas
 from console.web.tenants import draw_tenants
 from tierdeck.computation import computation
@@ -75,12 +75,12 @@ def _page(known: tuple[tuple[str, str], ...], window: str) -> EndpointPage:
 def _body(page: EndpointPage) -> None:
     colors, story = palette.current(), page.story
     st.caption(escaped(page.facts))
-    events = [Event(moment.at, plain(moment.words)) for moment in page.moments]
-    axis = TimeAxis(story.span.start, story.span.end, events)
+    axis = time_axis(story.span, page.moments)
     draw_bar(story, colors)
     draw_numbers(story.headlines)
     if page.worth:
         st.caption(escaped(page.worth), help=computation("worth.verdict").markdown())
+    draw_deployment(page.deployment)
     left, right = st.columns(2, gap="medium")
     with left:
         question = "Which tier served the tokens?"
@@ -94,6 +94,7 @@ def _body(page: EndpointPage) -> None:
         chart(ttft_lines(story.ttft, axis, colors, question), "ttft", f"{question} p50 and p95 over time.")
     question = "Which replica serves from its caches?"
     chart(heat_map(page.heat, axis, colors, question), "heat", f"{question} Hit ratio per replica over time.")
+    draw_events(page.events, is_watched=not page.deployment.advice)
     draw_replicas(page)
     draw_tenants(page.tenants)
     draw_notes(story.notes)

@@ -7,17 +7,16 @@ import time
 import streamlit as st
 
 from console import queries
-from console.endpoint_page import NOT_PROVED
+from console.deployment import NOT_PROVED
 from console.fleet_page import ORDERS, FleetPage
 from console.web import palette
 from console.web.empty import no_endpoints
 from console.web.endpoint_table import endpoint_table
-from console.web.figures.frame import TimeAxis
 from console.web.figures.tier_area import tier_area
 from console.web.figures.ttft import ttft_lines
 from console.web.header import header
 from console.web.live import live
-from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers
+from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers, time_axis
 
 _FEW = 6
 """Endpoints up to which nobody needs to sort."""
@@ -35,7 +34,7 @@ def _body(window: str) -> None:
         no_endpoints()
         return
     story = page.story
-    axis = TimeAxis(story.span.start, story.span.end)
+    axis = time_axis(story.span, page.moments)
     draw_bar(story, colors)
     draw_numbers(story.headlines)
     left, right = st.columns(2, gap="medium")

@@ -63,6 +63,26 @@ def test_reads_what_the_reference_parser_reads(samples: list[tuple[str, dict[str
     assert ours(text, wanted) == theirs(text)
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.lists(all_series, max_size=8), st.sampled_from(["", ","]))
+def test_series_and_values_that_came_apart_read_as_the_text_does(
+    samples: list[tuple[str, dict[str, str], float]], trailing: str
+) -> None:
+    text = render(samples, trailing)
+    parser: Parser[str] = Parser(frozenset(name for name, _, _ in samples), lambda series: series.name)
+    lines = [line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#")]
+    apart = parser.gather((series, value) for series, value in lines)
+    assert apart == parser.parse(text)
+
+
+def test_a_series_too_long_to_be_remembered_is_no_lasting_one() -> None:
+    parser: Parser[str] = Parser(frozenset({"a"}), lambda series: series.name)
+    short, long = 'a{x="1"} 5\n', f'a{{x="{"y" * 5000}"}} 5\n'
+    assert [parser.parse(text).lasts for text in (short, short + long, short + long, short)] == [
+        True, False, False, True
+    ]  # fmt: skip
+
+
 def test_reads_a_whole_capture_as_the_reference_parser_does() -> None:
     text = CAPTURE.read_text("utf-8")
     expected = theirs(text)

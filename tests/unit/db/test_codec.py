@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.codec import add_up, dump_counts, dump_notes, dump_numbers, load_notes, load_numbers
+from db.codec import add_up, dump_counts, dump_memory, dump_notes, dump_numbers, load, load_notes, load_numbers
 from tierdeck.notes import Note, NoteCode
 
 notes = st.frozensets(st.builds(Note, st.sampled_from(NoteCode), st.text(), st.text()), max_size=4)
@@ -19,6 +19,15 @@ def test_notes_come_back(found: frozenset[Note]) -> None:
     text = dump_notes(found)
     assert (text is None) == (not found)
     assert load_notes(text or "[]") == found
+
+
+@given(
+    counters=st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
+    bounds=st.lists(st.floats(allow_nan=False, allow_infinity=False)),
+)
+def test_an_accountants_memory_comes_back(counters: dict[str, float], bounds: list[float]) -> None:
+    memory = {"at": 17.5, "usage": None, "met": True, "meters": {"vllm": {"counters": counters}}}
+    assert load(dump_memory({**memory, "bounds": tuple(bounds)})) == {**memory, "bounds": bounds}
 
 
 @given(numbers=st.lists(st.floats(allow_nan=False, allow_infinity=False)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.prometheus.addresses import Address, Catalogue
+from collectors.prometheus.addresses import Address, Catalogue, longest_interval
 from tests.support.prometheus_targets import T0, a_cache, a_router, an_engine, asked, in_pod, on_host
 from tierdeck.fleet import SourceKind
 
@@ -34,6 +34,13 @@ def test_the_kind_of_a_target_shows_by_its_names(page: str, kind: SourceKind | N
     assert address.kind is kind
 
 
+def test_the_longest_interval_is_that_of_what_is_ours_and_was_seen_twice() -> None:
+    ours, slow, new, other = (Address({}, {name}) for name in ("vllm:num_requests_running",) * 3 + ("capacity",))
+    assert longest_interval([ours, new]) is None
+    ours.interval_seconds, slow.interval_seconds, other.interval_seconds = 15.0, 60.0, 300.0
+    assert longest_interval([ours, slow, new, other]) == 60.0
+
+
 def test_labels_of_up_are_the_targets_own_and_not_on_its_page() -> None:
     asking = asked((on_host("h", team="x", rack="7"), an_engine()))
     (address,) = asking.catalogue.addresses
@@ -46,6 +53,27 @@ def test_an_exporters_labels_stay_on_its_page_as_they_were_written() -> None:
     page = 'vllm:prefix_cache_queries_total{engine="0",model_name="a \\"b\\" \\\\ c"} 7\n'
     (pages,) = asked((on_host("h"), page)).raw(T0 - 1, T0).values()
     assert pages.pages[0].body() == f"# put together from the series of a Prometheus\n{page}"
+
+
+def test_a_series_is_placed_by_its_labels_whatever_followed_the_one_before_it_the_last_time() -> None:
+    catalogue = Catalogue()
+    a, b, c = ({"__name__": "vllm:num_requests_running", **on_host(name)} for name in "abc")
+    for answer in ((a, b, c), (a, b, c), (a, c, b), (b, a), (a, c)):
+        place = None
+        for labels in answer:
+            place = catalogue.place(labels, place)
+            assert place.address.labels == {name: labels[name] for name in ("instance", "job")}
+    assert catalogue.size == 3
+
+
+def test_what_follows_another_series_is_placed_anew_once_its_target_has_labels_of_its_own() -> None:
+    catalogue = Catalogue()
+    a, b = ({"__name__": "vllm:num_requests_running", **on_host(name, team="x")} for name in "ab")
+    before = catalogue.place(b, catalogue.place(a))
+    assert "team" in before.text
+    catalogue.learn_labels([{**b, "__name__": "up"}])
+    after = catalogue.place(b, catalogue.place(a))
+    assert (after.address.labels["team"], after.text) == ("x", "vllm:num_requests_running")
 
 
 def test_a_new_target_with_labels_of_its_own_leaves_the_others_as_they_are() -> None:

@@ -18,9 +18,9 @@ LIMITS = WarmingLimits(0, 0)
 A, B = f"chat-{HASH}-b2b2b", f"chat-{HASH}-c2c2c"
 
 
-def explained(server: MemoryPrometheus, window_seconds: int = 900, endpoint: str = "") -> Any:
+def explained(server: MemoryPrometheus, window_seconds: int = 900, endpoint: str = "", match: str = "") -> Any:
     wanted = Wanted(T0, window_seconds, endpoint)
-    return explain_prometheus(server, Asking(server), (), wanted, LIMITS)
+    return explain_prometheus(server, Asking(server, match), (), wanted, LIMITS)
 
 
 def scrape(server: MemoryPrometheus, pod: str, start: int = -3000, end: int = 0, began: float = -9000) -> None:
@@ -112,6 +112,14 @@ def test_where_nothing_is_found_the_jobs_that_are_there_are_told() -> None:
     server.scrape({"job": "api", "instance": "b:80"}, T0, "http_requests_total 1\n")
     with pytest.raises(TierdeckError, match="no vLLM series: it scrapes the jobs api, node"):
         explained(server)
+
+
+def test_where_matchers_leave_nothing_they_are_told_with_the_setting() -> None:
+    server = MemoryPrometheus()
+    scrape(server, A)
+    with pytest.raises(TierdeckError, match='no vLLM series matching namespace="other": it scrapes the jobs') as told:
+        explained(server, match='namespace="other"')
+    assert "TIERDECK_PROMETHEUS_MATCH" in told.value.hint
 
 
 def test_where_nothing_is_scraped_that_is_told() -> None:

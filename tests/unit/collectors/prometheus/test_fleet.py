@@ -60,6 +60,19 @@ def test_two_models_behind_one_job_can_be_told_apart_by_a_rule() -> None:
     assert fleet.guesses == ("a replica is named by the instance",)
 
 
+def test_a_rule_that_gives_roles_that_there_are_not_is_told_once() -> None:
+    rule = {"source_labels": ["part"], "target_label": "role"}
+    rules = inventory_of({"prometheus": {"relabel": [rule]}}, "default", "deck.yaml").relabel
+    parts = ("decode", "first half", "first half", "second")
+    targets = [(in_pod(f"chat-{number}", part=part), an_engine()) for number, part in enumerate(parts)]
+    fleet = observed(*targets, rules=rules)
+    assert [one.role for one in fleet.replicas] == [Role.CONSUMER, Role.BOTH, Role.BOTH, Role.BOTH]
+    assert fleet.guesses[2:] == (
+        "a rule gives the role first-half (and 1 more), which is none, so that kv_both is taken",
+    )
+    assert len(observed(targets[0], rules=rules).guesses) == 2
+
+
 def test_an_lmcache_server_in_the_engines_pod_is_that_replicas() -> None:
     fleet = observed((in_pod(A), an_engine()), (in_pod(B), an_engine()), (in_pod(A, 8080), a_cache()))
     assert places(fleet) == {f"chat/{A}": ["lmcache-mp", "vllm"], f"chat/{B}": ["vllm"]}

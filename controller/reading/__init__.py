@@ -1,0 +1,1 @@
+"""What an API object says, read without trusting it: pure functions over dicts that never raise."""
