@@ -30,12 +30,13 @@ ORIGIN = "kubernetes"
 _SETTLE_SECONDS = 0.3
 """Changes come in bursts: what comes within this time is looked at together."""
 _LEAST_PAUSE_SECONDS = 0.5
-_PAUSE_OF_LOOK = 5.0
+_PAUSE_OF_LOOK = 2.0
 """After a look, nothing is looked at for so many times as long as it took: a busy cluster costs a share of a core."""
-_MOST_PAUSE_SECONDS = 2.0
+_MOST_PAUSE_SECONDS = 1.0
 _TICK_SECONDS = 1.0
-_IDLE_SECONDS = 15.0
-"""Looks even where nothing changed: some things are said only once they have lasted."""
+_WAITING_SECONDS = 15.0
+"""Looks so often where nothing changes but something is said only once it has lasted, or could not be written."""
+_IDLE_SECONDS = 600.0
 _BEAT_SECONDS = 10.0
 
 
@@ -70,7 +71,9 @@ class Controller:
         seen, looked_at = 0, -_IDLE_SECONDS
         while not stop.is_set():
             changes = self._mirror.wait(seen, _TICK_SECONDS)
-            is_due = changes != seen or time.monotonic() - looked_at >= _IDLE_SECONDS
+            is_waiting = self._inventory is not None and self._inventory.is_waiting
+            longest = _WAITING_SECONDS if is_waiting or self._trouble else _IDLE_SECONDS
+            is_due = changes != seen or time.monotonic() - looked_at >= longest
             if not is_due or not self._mirror.is_complete or stop.wait(_SETTLE_SECONDS):
                 continue
             seen, looked_at = self._mirror.changes, time.monotonic()

@@ -64,6 +64,11 @@ class Inventory:
         for one in observed:
             self._observed[_key_of(one)] = one
 
+    @property
+    def is_waiting(self) -> bool:
+        """Something is said only once it has lasted: look again, also where nothing changes."""
+        return bool(self._drift_since) or any(node.gone_at is not None for node in self._nodes.values())
+
     def look(self, objects: Objects, unknown_kinds: tuple[str, ...], at: float) -> Seen:
         """What is there at `at`."""
         found = self._find(objects)

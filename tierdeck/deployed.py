@@ -254,8 +254,8 @@ class Deployed:
     pods: tuple[PodRun, ...] = ()
     claims: tuple[Claim, ...] = ()
     changed_by: str = ""
-    drifting: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    drifting: tuple[str, ...] = ()
 
     @property
     def is_pool(self) -> bool:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from controller.objects import Raw
 from controller.reading.environment import Environment
@@ -98,6 +99,7 @@ class Command:
         return found if isinstance(found, dict) else {}
 
 
+@lru_cache(maxsize=8192)
 def _flag(word: str) -> str:
     name = word.partition("=")[0]
     if name in _SHORT:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _VERSION = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)?)(?:[-+_].*)?")
 _ROUTERS = ("lmstack-router", "vllm-router", "production-stack/router")
 
 
+@lru_cache(maxsize=4096)
 def split_image(image: str) -> tuple[str, str]:
     """Repository without registry, and tag; `vllm/vllm-openai`, `v0.32.0`."""
     repository, _, _ = image.partition("@")
@@ -32,6 +34,7 @@ def is_engine_image(image: str) -> bool:
     return path.rpartition("/")[2].startswith("vllm") and not is_router_image(image)
 
 
+@lru_cache(maxsize=4096)
 def is_router_image(image: str) -> bool:
     """Source: production-stack helm values (`lmcache/lmstack-router`), its registry, vllm-router's."""
     return any(name in split_image(image)[0] for name in _ROUTERS)

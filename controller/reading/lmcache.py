@@ -6,9 +6,11 @@ Source: LMCache documentation, "Configuring LMCache": with a configuration file 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
+from controller.reading.commands import Command
 from controller.reading.processes import Process
 from tierdeck.deployed import Stated
 
@@ -62,11 +64,17 @@ def _document(content: str) -> dict[str, object] | None:
 
 def connectors(process: Process) -> list[str]:
     """KV connectors that the engine is told to use, those inside a MultiConnector too."""
-    document = process.command.document("--kv-transfer-config")
+    return list(_connectors(process.command.words))
+
+
+@lru_cache(maxsize=4096)
+def _connectors(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The pods of a workload all start the same."""
+    document = Command(words).document("--kv-transfer-config")
     extra = document.get("kv_connector_extra_config")
     inner = extra.get("connectors") if isinstance(extra, dict) else None
     parts = [document, *(one for one in inner if isinstance(one, dict))] if isinstance(inner, list) else [document]
-    return [name for one in parts if isinstance(name := one.get("kv_connector"), str)]
+    return tuple(name for one in parts if isinstance(name := one.get("kv_connector"), str))
 
 
 def uses_server(process: Process) -> bool:

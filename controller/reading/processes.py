@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from controller.objects import Raw
 from controller.reading.commands import Command, read_command
@@ -102,7 +103,14 @@ def component_of(name: str, image: str, command: Command) -> Component:
     Sources: vLLM (`vllm serve`, `python -m vllm.entrypoints.openai.api_server`), LMCache (`lmcache server`,
     `lmcache coordinator`), production-stack helm chart (`router-container`, `lmcache-server`), Curvine's charts.
     """
-    first = command.words[0] if command.words else ""
+    return _component_of(name, image, command.words)
+
+
+@lru_cache(maxsize=4096)
+def _component_of(name: str, image: str, words: tuple[str, ...]) -> Component:
+    """The pods of a workload all start the same."""
+    command = Command(words)
+    first = words[0] if words else ""
     is_args = not first or first.startswith("-") or command.has("--model")  # the image's own entry point starts it
     found = (
         (Component.LMCACHE_COORDINATOR, command.runs("lmcache", "coordinator")),
