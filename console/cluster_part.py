@@ -92,5 +92,6 @@ def _trouble(node: Node) -> str:
 
 def _nodes_words(nodes: Sequence[Node], troubled: Sequence[Node]) -> str:
     there = [node for node in nodes if node.gone_at is None]
-    many = f"{len(there)} node{'' if len(there) == 1 else 's'}"
-    return f"{many}, {len(troubled)} in trouble" if troubled else f"{many}, none in trouble" if nodes else ""
+    gone = len(nodes) - len(there)
+    many = f"{len(there)} node{'' if len(there) == 1 else 's'}, {len(troubled) - gone or 'none'} in trouble"
+    return f"{many}, {gone} gone" if gone else many if nodes else ""

@@ -10,7 +10,7 @@ from console.deployment import UNSEEN, Seen, owner_words, size_words, tier_state
 from tierdeck.deployed import Deployed
 from tierdeck.fleet import Endpoint
 
-_START = "Configured sizes, owners and rollouts come from the Kubernetes API: start `python -m controller` beside it."
+_START = "Configured sizes, owners and rollouts come from the Kubernetes API: `tierdeck up --kubernetes` reads it."
 
 
 @dataclass(frozen=True, slots=True)

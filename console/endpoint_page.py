@@ -64,7 +64,7 @@ class Told:
 
     Attributes:
         whole, by_replica: as `Store.endpoint_series` and `replica_series`.
-        events: of the window, those of the cluster's pools among them; `latest`: the last ones up to its end.
+        events: of the window, those of the cluster's pools among them; `latest`: the last ones of all.
     """
 
     whole: pd.DataFrame

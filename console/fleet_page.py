@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from console.deployment import lasting_drift, owner_words
-from console.moments import Moment, moments
+from console.moments import Moment, event_rows, moments
 from console.note_lines import note_lines
 from console.segments import Segment, segments
 from console.story import Span, Story, tell
@@ -64,13 +64,15 @@ class FleetPage:
     story: Story
     rows: tuple[EndpointRow, ...]
     moments: tuple[Moment, ...] = ()
+    events: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What the cluster's API tells beside the figures: events of the window that matter, and deployments."""
+    """What the cluster's API tells beside the figures; events are those that matter, of the window and the latest."""
 
     events: pd.DataFrame
+    latest: pd.DataFrame
     deployed: Sequence[Deployed] = ()
 
 
@@ -99,7 +101,8 @@ def fleet_page(
     counts = [_some(clusters), _count(len(parts), "endpoint"), _count(replicas, "replica")] if parts else []
     scope = " · ".join(counts)
     story = tell(span, parts, by_endpoint, whole)
-    return FleetPage(scope, clusters, story, rows, moments(span, happening.events, is_fleet=True))
+    marks = moments(span, happening.events, is_fleet=True)
+    return FleetPage(scope, clusters, story, rows, marks, event_rows(happening.latest, span.end))
 
 
 ORDERS: Mapping[str, Callable[[EndpointRow], float]] = {

@@ -10,6 +10,7 @@ import pandas as pd
 
 from console.story import Span
 from tierdeck.events import EventKind
+from tierdeck.fleet import POOL
 from tierdeck.naming import short_name
 
 MARKED_FOR_FLEET = tuple(
@@ -19,9 +20,11 @@ MARKED_FOR_FLEET = tuple(
 """What is worth a mark on the whole fleet's charts; an image changes with its rollout."""
 _RESTARTS = (EventKind.RESTART, EventKind.OOM)
 _MOST_MOMENTS = 5
-_SHORT_NAME = 12
-_WIDEST = 20
+_WIDEST = 18
 """Letters of a mark: more would run into the next one."""
+_LEAST_NAME = 6
+_EDGE = 0.08
+"""Of the window: a mark so near to an end stands to one side of its line, and its neighbour keeps more distance."""
 _SCRAPED_LATE = pd.Timedelta(seconds=180)
 """A counter shows a restart at the first scrape after it; loading a model takes its time."""
 
@@ -59,14 +62,19 @@ def moments(
     ]
     if restarts is not None:
         things += _counted(restarts, events, span)
-    apart = pd.Timedelta(seconds=span.window.seconds / _MOST_MOMENTS)
     groups: list[list[_Thing]] = []
     for thing in sorted(things, key=lambda one: one.at):
-        if groups and thing.at - groups[-1][0].at < apart:
+        if groups and not _are_apart(span, groups[-1][0].at, thing.at):
             groups[-1].append(thing)
         else:
             groups.append([thing])
     return tuple(Moment(group[0].at, _words(group)) for group in groups)
+
+
+def _are_apart(span: Span, one: pd.Timestamp, later: pd.Timestamp) -> bool:
+    apart, edge = (pd.Timedelta(seconds=span.window.seconds * share) for share in (1 / _MOST_MOMENTS, _EDGE))
+    is_aside = one < span.start + edge or later > span.end - edge
+    return later - one >= (1.5 * apart if is_aside else apart)
 
 
 def _counted(restarts: pd.DataFrame, events: pd.DataFrame, span: Span) -> list[_Thing]:
@@ -89,7 +97,8 @@ def _words(group: Sequence[_Thing]) -> str:
     for thing in group:
         counts[thing.label] += thing.many
     if sum(counts.values()) == 1:
-        return f"{group[0].label} {_cut(group[0].whose)}".strip()
+        room = _WIDEST - len(group[0].label) - 1
+        return f"{group[0].label} {_cut(group[0].whose, room)}".strip()
     words = ", ".join(label if many == 1 else _plural(label, many) for label, many in counts.items())
     return words if len(words) <= _WIDEST else f"{sum(counts.values())} events"
 
@@ -98,9 +107,11 @@ def _plural(label: str, many: int) -> str:
     return f"{many} {label}s" if label in ("restart", "rollout") else f"{many} × {label}"
 
 
-def _cut(name: str) -> str:
-    """The end of a long name: pods of one Deployment differ there."""
-    return name if len(name) <= _SHORT_NAME else "…" + name[1 - _SHORT_NAME :]
+def _cut(name: str, room: int) -> str:
+    """The end of a long name: pods of one Deployment differ there; nothing where that would say nothing."""
+    if len(name) <= room:
+        return name
+    return "…" + name[1 - room :] if room >= _LEAST_NAME else ""
 
 
 def event_rows(events: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
@@ -110,7 +121,7 @@ def event_rows(events: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
         {
             "when (UTC)": events["at"].dt.strftime("%H:%M:%S").where(today, events["at"].dt.strftime("%d %b %H:%M:%S")),
             "what": [EventKind(kind).label for kind in events["kind"]],
-            "endpoint": events["endpoint"],
+            "endpoint": events["endpoint"].replace({POOL: "(pool)", "": "(cluster)"}),
             "where": events["subject"],
             "in words": events["words"],
         }

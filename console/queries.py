@@ -36,6 +36,8 @@ LEAST_REFRESH_SECONDS = 5.0
 _MOST_RAW_REPLICAS = 8
 _MOST_EVENTS = 2000
 _LATEST_EVENTS = 30
+_DAY_SECONDS = 86400.0
+"""A window ends at a whole step; the latest events are those up to now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,8 @@ def _fleet(url: str, window: str, end_at: float) -> FleetPage:
         by_endpoint = store.endpoint_series(*whose)
         whole = by_endpoint if len(known) == 1 else store.endpoint_series(*whose, total=True)
         events = store.events(span.start_at, span.end_at, kinds=MARKED_FOR_FLEET, limit=_MOST_EVENTS)
-        happening = Happening(events, store.deployed())
+        latest = store.events(0.0, span.end_at + _DAY_SECONDS, kinds=MARKED_FOR_FLEET, limit=_LATEST_EVENTS)
+        happening = Happening(events, latest, store.deployed())
     return fleet_page(span, known, parts, (by_endpoint, whole), happening)
 
 
@@ -182,7 +185,7 @@ def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float)
             by_replica=store.replica_series(*whose),
             salts=store.salt_counts(span.start_at, span.end_at, cluster, endpoint),
             events=store.events(span.start_at, span.end_at, cluster, owners, limit=_MOST_EVENTS),
-            latest=store.events(0.0, span.end_at, cluster, owners, limit=_LATEST_EVENTS),
+            latest=store.events(0.0, span.end_at + _DAY_SECONDS, cluster, owners, limit=_LATEST_EVENTS),
             deployed=next((one for one in store.deployed(cluster) if one.endpoint == endpoint), None),
             pools=store.pool_now(cluster),
         )

@@ -116,7 +116,7 @@ class Asking:
     def _see(self, ask: Ask, selectors: Iterable[Selector], only: str = "") -> Sightings:
         """What selectors find, and `up` of those jobs, whose labels are to be known before a series is placed."""
         answers = [entry for selector in selectors for entry in self._asked(selector, ask, only)]
-        self._jobs.update(entry["metric"].get("job", "") for entry in answers)
+        self._jobs |= {entry["metric"].get("job", "") for entry in answers}
         ups = self._asked(UPS, ask, only)
         self.catalogue.learn_labels(entry["metric"] for entry in ups)
         sightings = Sightings(self.catalogue)

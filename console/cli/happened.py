@@ -65,7 +65,7 @@ def as_text(document: dict[str, Any], since: str) -> str:
         return grid(["time (UTC)", "endpoint", "kind", "object", "what happened"], rows)
     if document["watched"]:
         return f"Nothing happened in the last {since}. `--since` looks further back."
-    return "No controller watches a cluster, so that no event is known. Start one with `python -m controller`."
+    return "No controller watches a cluster, so that no event is known. Start one with `tierdeck up --kubernetes`."
 
 
 def _owner(row: dict[str, Any]) -> str:

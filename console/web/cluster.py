@@ -9,8 +9,8 @@ from console.web.escape import escaped
 from console.web.tables import table
 
 _NOT_WATCHED = (
-    "No cluster is watched: owners, configured sizes, rollouts and nodes are not known. `python -m controller` "
-    "watches one; `python -m controller rights` prints the rules that it needs, and it needs no others."
+    "No cluster is watched: owners, configured sizes, rollouts and nodes are not known. `tierdeck up --kubernetes` "
+    "watches one (docs/install.md); `tierdeck inventory` says what it would see, and which rights are missing."
 )
 
 

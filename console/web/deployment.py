@@ -13,7 +13,7 @@ _MOST_PROBLEMS = 5
 _NONE = "Nothing has happened since the cluster is watched: no rollout, restart, drift or change of routing or size."
 _NOT_WATCHED = (
     "No controller watches this endpoint, so that rollouts, drift and reasons of restarts are not known: "
-    "start `python -m controller`. Restarts that counters show are marked on the charts."
+    "`tierdeck up --kubernetes` (docs/install.md). Restarts that counters show are marked on the charts."
 )
 
 
@@ -24,10 +24,11 @@ def draw_deployment(part: DeploymentPart) -> None:
     st.caption("L0 and L1 of one replica, used: the fullest; L2 of the whole pool.")
     if part.facts:
         st.caption(escaped(part.facts))
-    for problem in part.problems[:_MOST_PROBLEMS]:
-        st.markdown(f"▲ {escaped(problem)}")
+    shown = [f"▲ {escaped(problem)}" for problem in part.problems[:_MOST_PROBLEMS]]
     if part.problems[_MOST_PROBLEMS:]:
-        st.markdown(f"▲ and {len(part.problems[_MOST_PROBLEMS:])} more")
+        shown.append(f"▲ and {len(part.problems[_MOST_PROBLEMS:])} more")
+    if shown:
+        st.markdown("  \n".join(shown))
     if part.unknown:
         st.caption(escaped(f"Not known: {'; '.join(part.unknown)}."))
     if part.advice:

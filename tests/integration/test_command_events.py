@@ -83,7 +83,7 @@ def test_an_endpoint_that_is_gone_has_its_past(home: Path) -> None:
 def test_without_a_controller_events_say_what_to_do(tmp_path: Path) -> None:
     now = time.time()
     fill(f"sqlite:///{tmp_path}/tierdeck.db", [Made("chat", [Habit()])], now - 60, now)
-    assert "Start one with `python -m controller`." in tierdeck(tmp_path, "events").stdout
+    assert "Start one with `tierdeck up --kubernetes`." in tierdeck(tmp_path, "events").stdout
     assert json.loads(tierdeck(tmp_path, "events", "--json").stdout)["events"] == []
 
 

@@ -10,6 +10,7 @@ from console import queries
 from console.deployment import NOT_PROVED
 from console.fleet_page import ORDERS, FleetPage
 from console.web import palette
+from console.web.deployment import draw_events
 from console.web.empty import no_endpoints
 from console.web.endpoint_table import endpoint_table
 from console.web.figures.tier_area import tier_area
@@ -45,6 +46,8 @@ def _body(window: str) -> None:
     with right:
         chart(ttft_lines(story.ttft, axis, colors, question), "ttft", f"{question} p50 and p95 over time.")
     _table(page, colors, window)
+    if not page.events.empty:
+        draw_events(page.events, is_watched=True)
     draw_notes(story.notes)
     draw_how()
 

@@ -58,6 +58,7 @@ def test_the_endpoint_view_shows_each_tier_as_configured_running_and_used() -> N
 def test_the_endpoint_view_lists_what_happened_to_it_and_to_the_pool() -> None:
     rows = frame(open_view("endpoint", endpoint=CHAT), "in words")
     assert rows["what"].tolist() == ["restart", "node gone", "drift", "oom", "routing changed"]
+    assert rows["endpoint"].tolist()[:2] == ["(pool)", CHAT]
     assert rows["in words"].tolist()[2] == "strategy: prefixaware is configured, roundrobin runs"
     other = frame(open_view("endpoint", endpoint=RAG), "in words")
     assert other["what"].tolist() == ["restart", "rollout"]
@@ -97,7 +98,7 @@ def test_admin_tells_what_can_t_be_seen_with_the_rule_that_grants_it_and_nodes_i
     assert rows["trouble"].to_dict() == {
         "ip-10-0-1-8": "▲ MemoryPressure", "ip-10-0-1-9": "▲ gone, ip-10-0-1-12 took its place",
     }  # fmt: skip
-    assert "2 nodes, 2 in trouble" in words(app)
+    assert "2 nodes, 1 in trouble, 1 gone" in words(app)
     assert "events" in frame(app, "kept for")["rows"].tolist()
 
 
@@ -105,7 +106,7 @@ def test_where_no_controller_watches_the_views_say_what_to_do(new: str) -> None:
     now = time.time()
     fill(new, [Made("chat", [Habit()])], now - 300, now)
     said = words(open_view("endpoint"))
-    assert "start `python -m controller`" in said
+    assert "`tierdeck up --kubernetes`" in said
     assert "No controller watches this endpoint" in said
     assert "No cluster is watched" in words(open_view("admin"))
     assert "owners" not in table(open_view("fleet"))[0]
