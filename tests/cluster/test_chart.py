@@ -28,13 +28,6 @@ EVERYTHING: Manifest = {
     "config": {
         "endpoints": [{"name": "chat", "replicas": [{"name": "r", "targets": {"vllm": "http://10.0.0.1:8000"}}]}]
     },
-    "prometheus": {
-        "url": "http://prometheus:9090",
-        "tenant": "team",
-        "existingSecret": "prometheus",
-        "tokenKey": "token",
-        "caKey": "ca.crt",
-    },
     "extraEnv": [{"name": "TIERDECK_LOG_LEVEL", "value": "debug"}],
     "console": {"replicas": 2, "service": {"annotations": {"a": "b"}}},
     "ingress": {"enabled": True, "className": "nginx", "hosts": ["deck.example.org"], "annotations": {"a": "b"}},
@@ -47,10 +40,22 @@ EVERYTHING: Manifest = {
     "affinity": {"nodeAffinity": {}},
     "priorityClassName": "high",
 }
+PROMETHEUS: Manifest = {
+    "controller": {"enabled": False},
+    "config": EVERYTHING["config"],
+    "prometheus": {
+        "url": "http://prometheus:9090",
+        "tenant": "team",
+        "existingSecret": "prometheus",
+        "tokenKey": "token",
+        "caKey": "ca.crt",
+    },
+}
 SETS: dict[str, Manifest] = {
     "as it comes": {},
     "postgresql": POSTGRESQL,
     "everything": EVERYTHING,
+    "a Prometheus": PROMETHEUS,
     "without the API": {"controller": {"enabled": False}, "console": {"enabled": False}},
     "namespaces": {"namespaces": ["a"], "rights": {"clusterResources": False}},
 }
@@ -137,7 +142,7 @@ def test_only_the_controllers_container_gets_a_token(helm: Helm) -> None:
         mounting = [
             one["name"] for one in containers(objects) if token in {mount["mountPath"] for mount in one["volumeMounts"]}
         ]
-        assert mounting == ([] if values == SETS["without the API"] else ["controller"])
+        assert mounting == ["controller"][: values.get("controller", {}).get("enabled", True)]
         accounts = [one for one in objects if one["kind"] == "ServiceAccount"]
         assert accounts
         assert not any(one["automountServiceAccountToken"] for one in accounts)
@@ -163,14 +168,14 @@ def test_a_url_without_a_password_takes_it_from_the_secret(helm: Helm) -> None:
 
 
 def test_a_prometheus_and_a_configuration_reach_the_collectors(helm: Helm) -> None:
-    objects = helm.template(EVERYTHING)
-    collectors = one_of(objects, "Deployment", "deck-tierdeck-collectors")["spec"]["template"]["spec"]
+    objects = helm.template(PROMETHEUS)
+    collectors = one_of(objects, "Deployment")["spec"]["template"]["spec"]
     named = environment(collectors["containers"][0])
     assert named["TIERDECK_PROMETHEUS_URL"] == "http://prometheus:9090"
     assert named["TIERDECK_PROMETHEUS_TOKEN_FILE"] == "/etc/tierdeck/prometheus/token"
     assert named["TIERDECK_CONFIG_FILE"] == "/etc/tierdeck/config/tierdeck.yaml"
     config = one_of(objects, "ConfigMap")["data"]["tierdeck.yaml"]
-    assert yaml.safe_load(config) == EVERYTHING["config"]
+    assert yaml.safe_load(config) == PROMETHEUS["config"]
 
 
 def test_two_consoles_are_spread_sticky_and_guarded(helm: Helm) -> None:
@@ -239,6 +244,7 @@ def as_set(given: list[Manifest]) -> set[tuple[str, str, frozenset[str]]]:
         ({"rights": {"write": True}}, "rights.write: this version only watches"),
         ({"console": {"replicas": 2}}, "more than one console takes database.type postgresql"),
         ({"database": {"type": "postgresql"}}, "name the Secret that holds the URL"),
+        ({"prometheus": {"url": "http://prometheus:9090"}}, "each endpoint would be found twice"),
         ({"prometheus": {"tokenKey": "token"}}, "prometheus.existingSecret"),
         ({"prometheus": {"username": "me"}}, "a user needs the key of its password"),
         ({"prometheus": {"username": "a", "passwordKey": "p", "existingSecret": "s", "awsRegion": "x"}}, "keep one"),

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 import pytest
 
 from console.cli.app import app
+from controller.api.rights import READ
+from controller.resources import CONFIG_MAPS, RESOURCES
 from tests.docs.generate import PAGES, ROOT
 from tierdeck.notes import MEANINGS, NoteCode
 from tierdeck.readings import READINGS, Reading
@@ -65,9 +67,16 @@ def test_every_command_is_in_the_table_of_commands() -> None:
     assert known <= set(commands)
 
 
+def test_the_table_of_rights_is_the_rules_that_the_controller_needs() -> None:
+    text = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `([\w.-]+)` \| ((?:get|list|watch|, )+) \|", text, re.MULTILINE))
+    needed = {resource.name: ", ".join(READ) for resource in RESOURCES} | {CONFIG_MAPS.name: "get"}
+    assert told == needed
+
+
 def test_every_setting_that_a_document_names_exists() -> None:
     known = set(re.findall(r"TIERDECK_[A-Z_]+", (ROOT / "docs/settings.md").read_text(encoding="utf-8")))
-    beyond = {"TIERDECK_DB_PASSWORD", "TIERDECK_FLEET", "TIERDECK_TAG", "TIERDECK_REQUIRE_ALL"}
+    beyond = {"TIERDECK_DB_PASSWORD", "TIERDECK_FLEET", "TIERDECK_TAG", "TIERDECK_REQUIRE_ALL", "TIERDECK_HELM"}
     for document in DOCUMENTS:
         named = set(re.findall(r"TIERDECK_[A-Z_]*[A-Z]", document.read_text(encoding="utf-8")))
         assert named <= known | beyond, document

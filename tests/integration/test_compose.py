@@ -18,7 +18,16 @@ SET = {"TIERDECK_DB_PASSWORD": "made-up", "TIERDECK_FLEET": "/somewhere/fleet.ya
 
 def config(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TIERDECK_")}
-    command = [needs.tool("docker-compose"), "--project-directory", str(ROOT), "--profile", "next", "config"]
+    command = [
+        needs.tool("docker-compose"),
+        "--project-directory",
+        str(ROOT),
+        "--profile",
+        "next",
+        "--profile",
+        "kubernetes",
+        "config",
+    ]
     return subprocess.run(
         command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -58,8 +67,13 @@ def test_our_processes_run_without_rights_on_a_read_only_root(services: dict[str
 
 def test_every_lasting_service_has_a_health_check(services: dict[str, Any]) -> None:
     lasting = {name for name, service in services.items() if service["restart"] != "no"}
-    assert lasting == {"postgres", "collectors", "console"}
+    assert lasting == {"postgres", "collectors", "controller", "console"}
     assert all("healthcheck" in services[name] for name in lasting)
+
+
+def test_the_controller_is_started_only_when_it_is_asked_for(services: dict[str, Any]) -> None:
+    assert services["controller"]["profiles"] == ["kubernetes"]
+    assert services["controller"]["volumes"] == ["/dev/null:/etc/tierdeck/kubeconfig:ro"]
 
 
 def test_the_password_is_in_no_address(services: dict[str, Any]) -> None:
