@@ -71,7 +71,7 @@ def test_a_script_that_can_not_be_read_is_a_problem() -> None:
         ({"command": ["python3", "-m", "vllm.entrypoints.openai.api_server"], "image": "own:1"}, Component.ENGINE),
         ({"command": ["lmcache", "server", "--l1-size-gb", "60"]}, Component.LMCACHE),
         ({"command": ["lmcache", "coordinator"]}, Component.LMCACHE_COORDINATOR),
-        ({"image": "ghcr.io/vllm-project/production-stack/router:main"}, Component.ROUTER),
+        ({"image": "registry.example/vllm-project/production-stack/router:main"}, Component.ROUTER),
         ({"command": ["vllm-router", "--worker-urls", "http://a"], "image": "own:1"}, Component.ROUTER),
         ({"image": "nginx:1.27"}, Component.OTHER),
         ({"command": ["sleep", "infinity"]}, Component.OTHER),

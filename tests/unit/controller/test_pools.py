@@ -57,7 +57,7 @@ def test_a_pool_has_targets_where_its_pods_have_addresses() -> None:
 def test_a_fuse_client_of_unknown_version_has_a_problem_instead_of_a_port() -> None:
     found = copy.deepcopy(documents("curvine"))
     fuse = next(one for one in found if "standalone" in one["metadata"]["name"])
-    fuse["spec"]["containers"][0]["image"] = "ghcr.io/curvineio/curvine-csi:latest"
+    fuse["spec"]["containers"][0]["image"] = "registry.example/curvineio/curvine-csi:latest"
     one = CURVINE.find(objects_of(found), ())[0]
     assert isinstance(one.observed, Replica)
     assert not any("fuse" in target.name for target in one.observed.targets)
