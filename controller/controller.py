@@ -72,7 +72,8 @@ class Controller:
         while not stop.is_set():
             changes = self._mirror.wait(seen, _TICK_SECONDS)
             is_waiting = self._inventory is not None and self._inventory.is_waiting
-            longest = _WAITING_SECONDS if is_waiting or self._trouble else _IDLE_SECONDS
+            soon = min(_WAITING_SECONDS, max(self._settings.drift_seconds, _TICK_SECONDS))
+            longest = soon if is_waiting or self._trouble else _IDLE_SECONDS
             is_due = changes != seen or time.monotonic() - looked_at >= longest
             if not is_due or not self._mirror.is_complete or stop.wait(_SETTLE_SECONDS):
                 continue
@@ -104,7 +105,8 @@ class Controller:
     def _begin(self) -> Inventory:
         """With what the store remembers."""
         cluster = self._settings.cluster
-        inventory = Inventory(BACKENDS, self._store.deployed(cluster), self._store.nodes(cluster))
+        known = self._store.deployed(cluster), self._store.nodes(cluster)
+        inventory = Inventory(BACKENDS, *known, self._settings.drift_seconds)
         inventory.remember([*self._store.endpoints(cluster), *self._store.pools(cluster)])
         self._inventory = inventory
         return inventory

@@ -25,8 +25,6 @@ _NEEDED = (PODS, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
 """Where one of these can't be seen, an endpoint that is missing may still be there."""
 _SOURCES = {resource.kind: resource for resource in RESOURCES}
 _GONE_NODES_SECONDS = 3600.0
-DRIFT_SECONDS = 60.0
-"""How long what runs has to differ from what is configured until it is said: operators take a while to render."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +44,13 @@ class Inventory:
         backends: Sequence[Backend],
         deployed: Iterable[Deployed],
         nodes: Iterable[Node],
-        drift_seconds: float = DRIFT_SECONDS,
+        drift_seconds: float = 60.0,
     ) -> None:
         """
         Args:
             deployed, nodes: as the store remembers them.
+            drift_seconds: how long what runs has to differ from what is configured until it is said: operators
+                take a while to render.
         """
         self._backends = backends
         self._deployed = {one.key: one for one in deployed}

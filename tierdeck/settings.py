@@ -93,6 +93,10 @@ class Settings(BaseSettings):
         "nowhere, such as `http://127.0.0.1:8001`; empty: none.",
     )
 
+    drift_seconds: float = Field(
+        60.0, ge=0, le=86400, description="Seconds that what runs may differ from what is configured until it is said."
+    )
+
     warming_tokens: int = Field(1000, ge=0, description="Prompt tokens after a restart until a replica counts as warm.")
     warming_requests: int = Field(10, ge=0, description="Requests after a restart until a replica counts as warm.")
 

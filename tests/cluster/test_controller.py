@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.hyperpod import Hyperpod, endpoint
+from tests.cluster.hyperpod import Hyperpod, endpoint, running_hyperpod
 from tests.cluster.kubelet import Kubelets, labelled
 from tests.cluster.nodes import Machine
 from tests.cluster.pod_states import Behaviour
+from tests.cluster.rendering import EnvHandling
 from tests.cluster.watched import Watched
 from tests.cluster.workloads import engine_deployment
 from tests.support.cluster import Cluster
@@ -30,7 +31,8 @@ def node(kubelets: Kubelets) -> str:
 def watched(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[Watched]:
     """A controller that looks into the test's namespace and HyperPod's own."""
     spaces = f"{namespace},hyperpod-inference-system"
-    with Watched(tmp_path, cluster.kubeconfig, TIERDECK_KUBE_NAMESPACES=spaces) as one:
+    settings = {"TIERDECK_KUBE_NAMESPACES": spaces, "TIERDECK_DRIFT_SECONDS": "2"}
+    with Watched(tmp_path, cluster.kubeconfig, **settings) as one:
         yield one
 
 
@@ -121,6 +123,91 @@ def test_what_an_operator_and_a_node_do_to_an_endpoint_is_written_once(
     apply(cluster, made)
     watched.wait_for(EventKind.SCALED_IN)
     settled(watched, name, 1)
+
+
+def test_what_an_operator_leaves_out_is_drift_until_it_is_rendered(
+    cluster: Cluster, namespace: str, watched: Watched, node: str
+) -> None:
+    with running_hyperpod(cluster, EnvHandling.STRIPS) as operator:
+        made = endpoint(namespace)
+        made["spec"]["worker"]["environmentVariables"].append({"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": "20"})
+        apply(cluster, made)
+        watched.start()
+        name = f"{namespace}/chat"
+        settled(watched, name, 1)
+        told = watched.wait_for(EventKind.DRIFT)
+        assert [words for _, _, words in told if words.startswith("L1")] == ["L1: 20 GiB is configured, 5 GiB runs"]
+        operator.upgrade("v3.3", EnvHandling.KEEPS)
+        told = watched.wait_for(EventKind.DRIFT_OVER)
+        assert "L1: runs as configured again" in [words for _, _, words in told]
+
+
+def test_other_images_of_router_cache_and_pool_are_told_and_what_comes_and_goes(
+    cluster: Cluster, namespace: str, watched: Watched, node: str
+) -> None:
+    parts = [*parts_of_an_endpoint(namespace, "v1"), *parts_of_a_pool(namespace, "v1")]
+    for part in parts:
+        apply(cluster, part)
+    watched.start()
+    name = f"{namespace}/engine"
+    settled(watched, name, 1)
+    watched.until(lambda: bool(watched.pools()), "the pool")
+    for part in [*parts_of_an_endpoint(namespace, "v2"), *parts_of_a_pool(namespace, "v2")]:
+        apply(cluster, part)
+    told = watched.wait_for(EventKind.IMAGE_CHANGED, 4)
+    assert sorted(words for _, _, words in told) == [
+        "curvine-master image curvine/curvine:v1 → curvine/curvine:v2",
+        "curvine-worker image curvine/curvine:v1 → curvine/curvine:v2",
+        "lmcache image lmcache/standalone:v1 → lmcache/standalone:v2",
+        "router image lmcache/lmstack-router:v1 → lmcache/lmstack-router:v2",
+    ]
+    cluster.rest.delete(parts[0])
+    assert watched.wait_for(EventKind.GONE) == [(name, "", f"Deployment {name} is gone")]
+    apply(cluster, parts_of_an_endpoint(namespace, "v2")[0])
+    assert watched.wait_for(EventKind.APPEARED) == [(name, "", f"Deployment {name} appeared (deployment)")]
+
+
+def parts_of_an_endpoint(namespace: str, version: str) -> list[Manifest]:
+    """An engine with LMCache's server beside it, and its router."""
+    engine = engines(namespace)
+    server = {"name": "cache", "image": f"lmcache/standalone:{version}", "command": ["lmcache", "server"]}
+    engine["spec"]["template"]["spec"]["containers"].append(server)
+    router = engine_deployment(namespace, "front")
+    command = ["vllm-router", "--worker-urls", "http://engine:8000", "--policy", "round_robin"]
+    container = {"name": "router", "image": f"lmcache/lmstack-router:{version}", "command": command}
+    router["spec"]["template"]["spec"] = {"containers": [container]}
+    return [engine, router]
+
+
+def parts_of_a_pool(namespace: str, version: str) -> list[Manifest]:
+    """Curvine's master and worker."""
+    made = []
+    for part in ("master", "worker"):
+        labels = {
+            "app.kubernetes.io/name": "curvine",
+            "app.kubernetes.io/instance": "curvine",
+            "app.kubernetes.io/component": part,
+        }
+        container = {"name": part, "image": f"curvine/curvine:{version}", "args": [part, "start"]}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+        spec = {"serviceName": part, "selector": {"matchLabels": labels}, "template": template}
+        metadata = {"name": f"curvine-{part}", "namespace": namespace, "labels": labels}
+        made.append({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec})
+    return made
+
+
+def test_a_rollout_that_does_not_go_on_is_told(
+    cluster: Cluster, namespace: str, watched: Watched, kubelets: Kubelets, node: str
+) -> None:
+    apply(cluster, engines(namespace))
+    watched.start()
+    settled(watched, f"{namespace}/engine", 1)
+    kubelets.behave(Behaviour.NEVER_READY, labelled(app="engine"))
+    stuck = engines(namespace, image="vllm/vllm-openai:v0.33.0")
+    stuck["spec"]["progressDeadlineSeconds"] = 2
+    apply(cluster, stuck)
+    ((_, _, words),) = watched.wait_for(EventKind.ROLLOUT_STUCK)
+    assert "ProgressDeadlineExceeded" in words
 
 
 def test_what_happens_to_pods_is_written_once(
