@@ -99,6 +99,9 @@ class Controller:
             if error.line() != self._trouble:
                 log.warning("look_failed", reason=error.line())
             self._trouble = error.line()
+        except Exception as error:
+            log.exception("look_failed")
+            self._trouble = f"a fault of Tierdeck's own, the inventory is not up to date: {error!r}"
         else:
             self._trouble = ""
 

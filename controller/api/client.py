@@ -13,7 +13,14 @@ import urllib3
 from kubernetes import client
 from kubernetes.config import ConfigException
 
-from controller.api.errors import ApiUnreachableError, CredentialsError, ExpiredError, ForbiddenError, NotServedError
+from controller.api.errors import (
+    ApiFailingError,
+    ApiUnreachableError,
+    CredentialsError,
+    ExpiredError,
+    ForbiddenError,
+    NotServedError,
+)
 from tierdeck.errors import TierdeckError
 
 _CONNECT_SECONDS = 5.0
@@ -129,7 +136,7 @@ def _refusal(status: int, message: str, address: str) -> TierdeckError:
     if status == 410:
         return ExpiredError(words)
     hint = "Nothing is lost: it is asked again until it does."
-    return ApiUnreachableError(f"the Kubernetes API at {address} can't answer now ({status}): {words}", hint)
+    return ApiFailingError(f"the Kubernetes API at {address} can't answer now ({status}): {words}", hint)
 
 
 def _message(body: bytes) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controller.api.client import Api
+from controller.api.errors import ApiUnreachableError
 from controller.resources import HYPERPOD_GROUP, PRODUCTION_STACK_GROUP, RESOURCES, Resource
 
 _FAMILY = {
@@ -42,6 +43,15 @@ def discover(api: Api) -> Served:
     Raises:
         TierdeckError: of a kind of `controller.api.errors`.
     """
+    try:
+        return _discover(api)
+    except (KeyError, TypeError) as error:
+        raise ApiUnreachableError(
+            f"what answers at {api.address} does not speak the Kubernetes API: {error!r}"
+        ) from error
+
+
+def _discover(api: Api) -> Served:
     groups = {group["name"]: [one["version"] for one in group["versions"]] for group in api.get("/apis")["groups"]}
     groups[""] = ["v1"]
     wanted = {resource.group for resource in RESOURCES} | _FAMILY.keys()

@@ -4,6 +4,7 @@
 
     UnreachableError             exit code 3
     └── ApiUnreachableError        it does not answer, answers too late, or says that it can't now
+        └── ApiFailingError          it answers, and this it can't do now (5xx, 429)
     UsageError                   exit code 2
     ├── CredentialsError           there is no usable kubeconfig, or the server does not know who asks (401)
     ├── ForbiddenError             who asks may not (403)
@@ -19,6 +20,10 @@ from tierdeck.errors import TierdeckError, UnreachableError, UsageError
 
 class ApiUnreachableError(UnreachableError):
     """The server does not answer, or says that it can't now."""
+
+
+class ApiFailingError(ApiUnreachableError):
+    """The server answers, and can't do this one thing now: its storage or a conversion webhook fails, or it is busy."""
 
 
 class CredentialsError(UsageError):

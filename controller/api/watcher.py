@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from controller.api.client import Api
-from controller.api.errors import ExpiredError, ForbiddenError, NotServedError
+from controller.api.errors import ApiFailingError, ExpiredError, ForbiddenError, NotServedError
 from controller.api.mirror import Mirror
 from controller.resources import Resource
 from tierdeck.errors import TierdeckError
@@ -23,6 +23,8 @@ _WATCH_SECONDS = 60
 """Short, so that a connection that died without a word is noticed within a minute or so; beginning anew is cheap."""
 _LEAST_PAUSE_SECONDS = 1.0
 _MOST_PAUSE_SECONDS = 30.0
+_SAID_PAUSE_SECONDS = 8.0
+"""The pause after the fourth failure in a row."""
 _REFUSED_PAUSE_SECONDS = 60.0
 """A right that is missing is asked for again at this pace, so that granting it needs no restart."""
 
@@ -121,8 +123,14 @@ class Watcher:
         self._stop.wait(_REFUSED_PAUSE_SECONDS)
 
     def _failed(self, error: TierdeckError) -> None:
-        """What is known stays; the server is left alone for longer and longer."""
+        """What is known stays; the server is left alone for longer and longer.
+
+        One resource that fails while others don't (a conversion webhook that is down) can't be seen after a while:
+        nothing waits for it, and it is said.
+        """
         if self._pause_seconds == _LEAST_PAUSE_SECONDS:
             log.info("watch_failed", resource=self._place.resource.name, reason=error.line())
+        if isinstance(error, ApiFailingError) and self._pause_seconds >= _SAID_PAUSE_SECONDS:
+            self._mirror.blind(self._place.resource, self._place.namespace, str(error))
         self._stop.wait(self._pause_seconds * random.uniform(0.5, 1.0))  # noqa: S311  # no secret
         self._pause_seconds = min(2 * self._pause_seconds, _MOST_PAUSE_SECONDS)

@@ -112,7 +112,7 @@ def test_only_the_namespaces_that_are_named_are_looked_into(cluster: Cluster, na
 def test_a_missing_right_is_named_with_the_rule_that_grants_it_and_the_rest_goes_on(
     cluster: Cluster, namespace: str
 ) -> None:
-    seen = [resource for resource in RESOURCES if resource not in (CLAIMS,) and not resource.is_custom]
+    seen = [resource for resource in RESOURCES if resource is not CLAIMS]
     rules = [{"apiGroups": [one.group], "resources": [one.plural], "verbs": ["list", "watch"]} for one in seen]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": namespace}}
     binding = {
@@ -186,6 +186,29 @@ def test_a_definition_in_another_version_is_said_and_kinds_of_the_family_that_ar
         assert "served as v2 only, this version reads v1alpha1" in mirror.look().blind[VLLM_RUNTIMES]
         assert watches.served is not None
         assert watches.served.unknown == (f"InferenceGatewayConfig ({GROUP}, of HyperPod's inference operator)",)
+
+
+def test_a_resource_whose_conversion_fails_is_said_and_the_rest_goes_on(own_cluster: Cluster) -> None:
+    definition = custom_definition(GROUP, "v1alpha1", "inferenceendpointconfigs", "InferenceEndpointConfig")
+    (old,) = definition["spec"]["versions"]
+    definition["spec"]["versions"] = [old, {**old, "name": "v1", "storage": False}]
+    nobody = {"url": "https://127.0.0.1:1/convert"}
+    webhook = {"clientConfig": nobody, "conversionReviewVersions": ["v1"]}
+    definition["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    own_cluster.rest.apply(definition)
+    stored = f"/apis/{GROUP}/v1alpha1/inferenceendpointconfigs"
+    own_cluster.wait_until(lambda: _is_served(own_cluster, stored), "the definition")
+    metadata = {"name": "chat", "namespace": "default"}
+    own_cluster.rest.create(
+        {"apiVersion": f"{GROUP}/v1alpha1", "kind": "InferenceEndpointConfig", "metadata": metadata}
+    )
+    own_cluster.rest.apply(deployment("default"))
+    with watching(Api.of(own_cluster.client())) as (mirror, watches):
+        look = mirror.look()
+        assert "can't answer now (500)" in look.blind[ENDPOINT_CONFIGS]
+        assert list(look.blind) == [ENDPOINT_CONFIGS]
+        assert look.get(DEPLOYMENTS, "default", "chat") is not None
+        assert watches.trouble == ""
 
 
 def test_an_api_server_that_goes_and_comes_back_loses_nothing(own_cluster: Cluster) -> None:
