@@ -93,7 +93,8 @@ class Controller:
         try:
             inventory = self._inventory or self._begin()
             seen = inventory.look(objects, served.unknown if served is not None else (), time.time())
-            self._watches.ask(objects.asked)
+            if self._watches.ask(objects.asked):  # what was just read of ConfigMaps counts before anything is told
+                seen = inventory.look(self._mirror.look(), seen.sighting.unknown_kinds, time.time())
             self._write(seen)
         except TierdeckError as error:
             if error.line() != self._trouble:
@@ -130,8 +131,11 @@ class Controller:
 
     def _beats(self) -> None:
         while not self._stop.is_set():
-            with contextlib.suppress(TierdeckError):
-                trouble = self._watches.trouble or self._trouble
-                now = time.time()
+            trouble, now = self._watches.trouble or self._trouble, time.time()
+            try:
                 self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
+            except TierdeckError as error:
+                log.warning("beat_failed", reason=error.line())
+            except Exception:
+                log.exception("beat_failed")
             self._stop.wait(_BEAT_SECONDS)

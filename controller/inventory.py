@@ -20,10 +20,12 @@ from controller.resources import (
 )
 from tierdeck.deployed import Blind, Deployed, Node, ObjectRef, Sighting
 from tierdeck.fleet import Endpoint, Replica
+from tierdeck.tiers import Tier
 
 _NEEDED = (PODS, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
 """Where one of these can't be seen, an endpoint that is missing may still be there."""
 _SOURCES = {resource.kind: resource for resource in RESOURCES}
+_ORDER = ("strategy", *(tier.value for tier in Tier))
 _GONE_NODES_SECONDS = 3600.0
 
 
@@ -78,6 +80,8 @@ class Inventory:
         observed |= {key: self._observed[key] for key in kept if key in self._observed}
         for key, one in found.items():
             old = self._deployed.get(key)
+            if old is not None and _is_taken_over(old, one.deployed, objects):
+                now[key], observed[key] = old, self._observed.get(key, one.observed)
             if PODS in objects.blind and not one.deployed.pods and old is not None and old.pods:
                 now[key], observed[key] = old, self._observed.get(key, one.observed)
         self._deployed, self._observed = now, observed
@@ -109,7 +113,7 @@ class Inventory:
         return found
 
     def _drifting(self, one: Deployed, at: float) -> Deployed:
-        """With what has differed long enough; a rollout under way leaves what was said before."""
+        """With what has differed long enough; a rollout under way, or a side that is not told, leaves what was said."""
         old = self._deployed.get(one.key)
         said = old.drifting if old is not None and old.source_uid == one.source_uid else ()
         if not one.is_settled:
@@ -119,9 +123,10 @@ class Inventory:
             (one.key, what, sides): self._drift_since.get((one.key, what, sides), at) for what, sides in seen.items()
         }
         self._drift_since = {key: since for key, since in self._drift_since.items() if key[0] != one.key} | known
+        open_sides = {what for what in said if what not in one.comparable()}
         lasting = [what for what, sides in seen.items()
                    if what in said or at - known[one.key, what, sides] >= self._drift_seconds]  # fmt: skip
-        return replace(one, drifting=tuple(lasting))
+        return replace(one, drifting=tuple(what for what in _ORDER if what in (*lasting, *open_sides)))
 
 
 def _key_of(one: Endpoint | Replica) -> tuple[str, str, str]:
@@ -136,6 +141,11 @@ def _may_be_there(one: Deployed, objects: Objects) -> bool:
     """Its absence may be for want of sight."""
     needed = {*_NEEDED, _SOURCES.get(one.source.kind, PODS)}
     return any(not objects.sees(resource) for resource in needed)
+
+
+def _is_taken_over(old: Deployed, new: Deployed, objects: Objects) -> bool:
+    """What an operator rendered is found in place of what it was rendered from, which can't be seen."""
+    return old.source.kind != new.source.kind and not objects.sees(_SOURCES.get(old.source.kind, PODS))
 
 
 def _blind(resource: Resource, reason: str) -> Blind:

@@ -271,6 +271,13 @@ class Deployed:
         """Every workload has rolled out: only then does what runs have to be what is configured."""
         return not any(workload.is_rolling for workload in self.workloads)
 
+    def comparable(self) -> frozenset[str]:
+        """`strategy` and tiers of which both sides state something."""
+        one, other = self.configured, self.effective
+        found = {"strategy"} if one.strategy.value and other.strategy.value else set()
+        pairs = zip(one.sizes(), other.sizes(), strict=True)
+        return frozenset(found | {tier.value for (tier, wanted), (_, seen) in pairs if wanted.said and seen.said})
+
     def drift(self) -> Mapping[str, tuple[str, str]]:
         """What is in effect but not as configured, once rolled out: by `strategy` or tier, (configured, effective).
 

@@ -40,7 +40,7 @@ def _of(before: Remembered, old: Deployed | None, new: Deployed, at: float) -> I
     if old is None:
         if not before.is_first:
             words = f"{new.source} appeared ({new.backend})"
-            yield telling.event(EventKind.APPEARED, words, f"appeared/{new.source_uid}")
+            yield telling.event(EventKind.APPEARED, words, telling.now_key("appeared", new.source_uid))
     else:
         yield from _configuration(telling, old, new)
         yield from _drift(telling, old, new)
@@ -52,13 +52,14 @@ def _of(before: Remembered, old: Deployed | None, new: Deployed, at: float) -> I
             yield from _rollouts(telling, known, workload)
         if workload.trouble and (known is None or not known.trouble):
             number = workload.revisions[-1].number if workload.revisions else 0
-            key = f"stuck/{workload.uid}/{number}"
+            key = telling.now_key("stuck", workload.uid, str(number))
             yield telling.about(workload.ref).event(EventKind.ROLLOUT_STUCK, workload.trouble, key)
     yield from pod_events(telling, old, new)
 
 
 def _gone(old: Deployed, at: float) -> Event:
-    return Telling(old, at).event(EventKind.GONE, f"{old.source} is gone", f"gone/{old.source_uid}")
+    telling = Telling(old, at)
+    return telling.event(EventKind.GONE, f"{old.source} is gone", telling.now_key("gone", old.source_uid))
 
 
 def _same(old: Deployed | None, workload: Workload) -> Workload | None:

@@ -45,8 +45,7 @@ def _told(before: Remembered, now: Sighting, node: Node, kind: EventKind, words:
     for one in there.values():
         pods = sorted(pod.name for pod in one.pods if pod.node == node.name)
         detail = {"node": node.name, "pods": ", ".join(pods)} if pods else {"node": node.name}
-        own = "/".join(filter(None, one.key[1:]))
-        yield Telling(one, now.at, subject).event(kind, words, f"{key}/{own}", detail)
+        yield Telling(one, now.at, subject).event(kind, words, key, detail)
     if not there and node.gpus:
         yield Event(now.cluster, "", "", now.at, kind, subject, words, key, {"node": node.name})
 

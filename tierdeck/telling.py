@@ -35,7 +35,11 @@ class Telling:
         detail: Mapping[str, str] | None = None,
         at: float | None = None,
     ) -> Event:
-        """An event of now, where no other time is given."""
+        """An event of now, where no other time is given.
+
+        Args:
+            key: of the thing; whose event it is becomes part of it, since endpoints share routers and nodes.
+        """
         one = self.deployed
         return Event(
             cluster=one.cluster,
@@ -45,7 +49,7 @@ class Telling:
             kind=kind,
             subject=self.subject or str(one.source),
             words=words,
-            key=key,
+            key="/".join(filter(None, (key, *one.key[1:]))),
             detail=detail or {},
         )
 

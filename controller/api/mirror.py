@@ -70,7 +70,7 @@ class Mirror:
         """It can't be seen any more, or could not from the start; an empty reason: it is not there at all."""
         with self._changed:
             shelf = self._shelves.setdefault((resource, namespace), _Shelf())
-            if reason == shelf.blind and shelf.is_listed:
+            if reason == shelf.blind and shelf.is_listed and (reason or not shelf.objects):
                 return
             shelf.blind, shelf.is_listed = reason, True
             if not reason:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -62,9 +63,13 @@ class Watcher:
             try:
                 version = self.list()
                 while not self._stop.is_set():
+                    began = time.monotonic()
                     version = self._follow(version)
+                    if time.monotonic() - began < _LEAST_PAUSE_SECONDS:
+                        self._stop.wait(_LEAST_PAUSE_SECONDS)  # a server that drains ends a watch at once
             except ExpiredError:
                 log.info("watch_expired", resource=self._place.resource.name)
+                self._stop.wait(_LEAST_PAUSE_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311  # no secret
             except ForbiddenError as error:
                 self._refused(str(error))
             except NotServedError:
@@ -72,7 +77,8 @@ class Watcher:
                 self._stop.wait(_REFUSED_PAUSE_SECONDS)
             except TierdeckError as error:
                 self._failed(error)
-            except (KeyError, TypeError, AttributeError) as error:
+            except Exception as error:
+                log.exception("watch_failed", resource=self._place.resource.name)
                 self._failed(TierdeckError(f"an answer about {self._place.resource.name} makes no sense: {error!r}"))
 
     def list(self) -> str:

@@ -57,9 +57,11 @@ class Watches:
         if self.trouble:
             log.info("api_back")
         self.served, self.trouble = served, ""
-        for resource in RESOURCES:
-            for place in self._cover(resource, served):
-                self._start(place)
+        places = [place for resource in RESOURCES for place in self._cover(resource, served)]
+        for place in places:  # all before the first one can be listed: else a part looks like the whole
+            self._mirror.expect(place.resource, place.namespace)
+        for place in places:
+            self._start(place)
         self._read_config_maps()
 
     def list_once(self) -> None:
@@ -79,13 +81,14 @@ class Watches:
                 except NotServedError:
                     self._mirror.blind(resource, place.namespace, "")
 
-    def ask(self, config_maps: set[Key]) -> None:
-        """Read these ConfigMaps from now on; at once where one is new."""
+    def ask(self, config_maps: set[Key]) -> bool:
+        """Read these ConfigMaps from now on; at once where one is new: then True."""
         with self._lock:
             is_new = not config_maps <= self._asked
             self._asked = set(config_maps)
         if is_new:
             self._read_config_maps()
+        return is_new
 
     def _cover(self, resource: Resource, served: Served) -> list[Place]:
         """Where it can be listed; where it can't, the mirror knows afterwards."""
@@ -103,7 +106,6 @@ class Watches:
 
     def _start(self, place: Place) -> None:
         if place not in self._threads:
-            self._mirror.expect(place.resource, place.namespace)
             watcher = Watcher(self._api, place, self._mirror, self._stop)
             self._threads[place] = threading.Thread(target=watcher.run, name=place.path, daemon=True)
             self._threads[place].start()

@@ -8,7 +8,7 @@ from controller.backend import Found as Result
 from controller.objects import Objects
 from controller.reading.configured import sizes_of
 from controller.reading.endpoints import assemble, model_of
-from controller.reading.fields import items, text
+from controller.reading.fields import field, items, text
 from controller.reading.lineage import Found
 from controller.reading.owners import Path
 from controller.reading.parts import Parts
@@ -16,6 +16,7 @@ from controller.reading.processes import Process
 from controller.reading.routers import strategy_of
 from controller.reading.scene import Scene
 from controller.reading.surroundings import coordinators_of, router_workloads, routers_of, template_server
+from controller.resources import ENDPOINT_CONFIGS, JUMPSTART_MODELS, VLLM_RUNTIMES
 from tierdeck.deployed import Component, ObjectRef, Stated
 
 _CONTAINER = ("spec", "template", "spec", "containers", "*")
@@ -32,8 +33,21 @@ class PlainDeployment:
         return [
             assemble(scene, parts_of(scene, one, engine, self.name))
             for one, engine in scene.running(Component.ENGINE)
-            if one[0] not in taken
+            if one[0] not in taken and not _is_left_over(scene, one)
         ]
+
+
+def _is_left_over(scene: Scene, one: Found) -> bool:
+    """It is being deleted, or what it was made for is: it will be gone in a moment, and is nobody's endpoint."""
+    if field(one[1], "metadata", "deletionTimestamp"):
+        return True
+    kinds = {resource.kind: resource for resource in (ENDPOINT_CONFIGS, JUMPSTART_MODELS, VLLM_RUNTIMES)}
+    made_for = [owner for owner in items(one[1], "metadata", "ownerReferences") if text(owner, "kind") in kinds]
+    return any(
+        scene.objects.sees(kinds[text(owner, "kind")])
+        and scene.objects.get(kinds[text(owner, "kind")], one[0].namespace, text(owner, "name")) is None
+        for owner in made_for
+    )
 
 
 def parts_of(scene: Scene, one: Found, engine: Process, backend: str, companions: tuple[Found, ...] = ()) -> Parts:

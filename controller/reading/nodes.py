@@ -19,6 +19,9 @@ _GROUPS = (
 """Sources: HyperPod, EKS, eksctl, Karpenter, GKE and AKS documentation."""
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
 
+_TROUBLES = ("Pressure", "Unavailable", "Problem", "Deadlock", "ReadonlyFilesystem", "Unhealthy")
+"""How conditions end that are wrong where they are True."""
+
 
 def nodes_of(objects: Objects) -> tuple[Node, ...]:
     """All nodes, in the order of names."""
@@ -45,12 +48,17 @@ def _node(cluster: str, name: str, raw: Raw) -> Node:
 
 
 def _pressures(raw: Raw) -> list[str]:
-    """Conditions that are wrong: `Ready` unless it is True, the others where they are."""
+    """Conditions that are wrong: those that end in `Ready` unless they are True, those of trouble where they are.
+
+    Sources: Kubernetes, "Node conditions"; EKS's node monitoring agent (`AcceleratedHardwareReady`, `KernelReady`);
+    node-problem-detector (`KernelDeadlock`, `ReadonlyFilesystem`, `FrequentKubeletRestart`).
+    """
     found = []
     for condition in items(raw, "status", "conditions"):
         kind, status = text(condition, "type"), text(condition, "status")
-        if kind == "Ready" and status != "True":
-            found.append("NotReady")
-        elif kind != "Ready" and status == "True" and kind:
+        if kind.endswith("Ready"):
+            if status != "True":
+                found.append(f"Not{kind}")
+        elif status == "True" and (kind.endswith(_TROUBLES) or kind.startswith("Frequent")):
             found.append(kind)
     return sorted(found)

@@ -72,7 +72,8 @@ def _revision(raw: Raw, revisions: Iterable[Found]) -> str:
 
 def _container(process: Process, status: Raw) -> ContainerRun:
     waiting = text(status, "state", "waiting", "reason")
-    ended = mapping(status, "state", "terminated") or mapping(status, "lastState", "terminated")
+    # of the run before the one that the restarts count; what ended just now has not been restarted yet
+    ended = mapping(status, "lastState", "terminated") or mapping(status, "state", "terminated")
     code = ended.get("exitCode")
     return ContainerRun(
         process.name,

@@ -44,7 +44,9 @@ def read_workload(found: Found, spec: Spec, lineage: Lineage) -> Workload:
 
 def _revision(raw: Raw) -> Revision:
     written = text(raw, "metadata", "annotations", _REVISION)
-    number = whole(raw, "revision") or (int(written) if written.isascii() and written.isdigit() else 0)
+    number = whole(raw, "revision") or (
+        int(written) if written.isascii() and written.isdigit() and len(written) < 16 else 0
+    )
     template = mapping(raw, "data", "spec", "template") or mapping(raw, "spec", "template")
     images = tuple((text(one, "name"), text(one, "image")) for one in items(template, "spec", "containers"))
     return Revision(number, text(raw, "metadata", "uid"), moment(raw, "metadata", "creationTimestamp") or 0.0, images)

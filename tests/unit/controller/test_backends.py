@@ -7,6 +7,7 @@ from typing import Any
 
 from controller.backend import Backend, Found
 from controller.backends import BACKENDS
+from controller.resources import ENDPOINT_CONFIGS, Resource
 from tests.support.manifests import documents, objects_of
 from tierdeck.deployed import Deployed
 from tierdeck.fleet import Endpoint, Role
@@ -209,14 +210,27 @@ def test_a_router_that_does_not_say_whom_it_routes_to_is_not_taken_for_anybody_s
     assert "Deployment llm/gate is a router, but its arguments don't say" in one.problems[0]
 
 
+def plain(found: Documents, blind: dict[Resource, str]) -> list[Deployed]:
+    (backend,) = [one for one in BACKENDS if one.name == "deployment"]
+    return [one.deployed for one in backend.find(objects_of(found, blind), ())]
+
+
 def test_what_an_unseen_operator_made_is_a_plain_deployment_that_says_so() -> None:
     found = [one for one in manifests("hyperpod") if one["kind"] != "InferenceEndpointConfig"]
-    one = deployed("deployment", found)
+    (one,) = plain(found, {ENDPOINT_CONFIGS: "forbidden"})
     assert one.problems[-1] == (
         "Deployment inference/chat is made by InferenceEndpointConfig chat, which is not read here: "
         "a change belongs there."
     )
     assert "hyperpod-operator" in {owner.tool for owner in one.owners}
+
+
+def test_what_is_left_of_an_endpoint_that_was_deleted_is_no_endpoint() -> None:
+    found = [one for one in manifests("hyperpod") if one["kind"] != "InferenceEndpointConfig"]
+    assert plain(found, {}) == []
+    engine = manifests("deployment")
+    pick(engine, "Deployment", "mistral")["metadata"]["deletionTimestamp"] = "2026-11-30T08:00:00Z"
+    assert plain(engine, {}) == []
 
 
 def test_an_lmcache_server_of_the_node_is_a_shared_target() -> None:

@@ -10,7 +10,7 @@ from controller.inventory import Inventory
 from controller.objects import Objects, Raw
 from controller.resources import ENDPOINT_CONFIGS, NODES, PODS, STORAGE_CLASSES, Resource
 from tests.support.deployed import NAME, configuration, deployed, pod
-from tierdeck.deployed import Deployed, ObjectRef
+from tierdeck.deployed import Deployed, ObjectRef, Stated
 from tierdeck.fleet import Endpoint, Replica, ReplicaKey
 
 ROUNDROBIN = configuration("roundrobin")
@@ -148,3 +148,36 @@ def test_nodes_that_can_t_be_seen_are_not_gone() -> None:
     nodes(inventory, 0.0, node("a"))
     seen = inventory.look(objects({NODES: "nodes is forbidden"}), (), 10.0).sighting.nodes
     assert [(one.name, one.gone_at) for one in seen] == [("a", None)]
+
+
+def test_what_was_rendered_does_not_take_the_place_of_what_can_no_longer_be_seen() -> None:
+    known = deployed()
+    rendered = replace(known, source=ObjectRef("Deployment", "inference", "chat"), source_uid="d", backend="deployment")
+    for blind, source in (({ENDPOINT_CONFIGS: "forbidden"}, known.source), ({}, rendered.source)):
+        seen = Inventory([Shelf(rendered)], [known], ()).look(objects(blind), (), 1.0)
+        assert [one.source for one in seen.sighting.deployed] == [source]
+
+
+def test_drift_that_was_said_stays_while_one_side_is_not_told() -> None:
+    nothing = replace(ROUNDROBIN, strategy=Stated.unknown("no pod runs"))
+    shelf = Shelf(deployed(effective=ROUNDROBIN))
+    inventory = Inventory([shelf], (), (), drift_seconds=0.0)
+    assert drifting(inventory, 0.0) == ("strategy",)
+    shelf.found = (deployed(effective=nothing),)
+    assert drifting(inventory, 10.0) == ("strategy",)
+    shelf.found = (deployed(),)
+    assert drifting(inventory, 20.0) == ()
+
+
+def test_conditions_that_say_that_a_part_of_a_node_is_ready_are_no_pressures() -> None:
+    conditions = [
+        {"type": "Ready", "status": "True"},
+        {"type": "KernelReady", "status": "True"},
+        {"type": "AcceleratedHardwareReady", "status": "False"},
+        {"type": "DiskPressure", "status": "True"},
+        {"type": "MemoryPressure", "status": "False"},
+        {"type": "SomethingGood", "status": "True"},
+    ]
+    raw = {"metadata": {"name": "a", "uid": "u"}, "status": {"conditions": conditions}}
+    seen = Inventory([], (), ()).look(objects(nodes=[raw]), (), 1.0)
+    assert [one.pressures for one in seen.sighting.nodes] == [("DiskPressure", "NotAcceleratedHardwareReady")]

@@ -75,8 +75,8 @@ def test_every_revision_since_is_a_rollout_at_its_own_time() -> None:
     new = endpoint(workload(revision(1), revision(2), revision(3)))
     found = happened(remembered(endpoint()), sighting(new))
     assert [(event.kind, event.at, event.key) for event in found] == [
-        (EventKind.ROLLOUT, 2000.0, "rollout/uid-chat/2"),
-        (EventKind.ROLLOUT, 3000.0, "rollout/uid-chat/3"),
+        (EventKind.ROLLOUT, 2000.0, "rollout/uid-chat/2/inference/chat"),
+        (EventKind.ROLLOUT, 3000.0, "rollout/uid-chat/3/inference/chat"),
     ]
 
 
@@ -154,8 +154,8 @@ def ran(restarts: int, reason: str = "Error", code: int = 1, waiting: str = "") 
 def test_each_restart_is_told_and_the_last_one_with_its_reason() -> None:
     found = happened(remembered(endpoint(pods=(ran(1),))), sighting(endpoint(pods=(ran(3),))))
     assert [(event.kind, event.key) for event in found] == [
-        (EventKind.RESTART, "restart/uid-chat-0/vllm/2"),
-        (EventKind.RESTART, "restart/uid-chat-0/vllm/3"),
+        (EventKind.RESTART, "restart/uid-chat-0/vllm/2/inference/chat"),
+        (EventKind.RESTART, "restart/uid-chat-0/vllm/3/inference/chat"),
     ]
     assert found[1].words == "chat-0: vllm restarted (Error, exit code 1)"
     assert found[0].detail["reason"].startswith("not told")
@@ -169,12 +169,15 @@ def test_a_container_out_of_memory_is_an_event_of_its_own_at_its_end() -> None:
 
 def test_of_an_endpoint_seen_first_only_the_last_restart_is_told() -> None:
     found = happened(remembered(is_first=True), sighting(endpoint(pods=(ran(7),))))
-    assert [event.key for event in found] == ["restart/uid-chat-0/vllm/7"]
+    assert [event.key for event in found] == ["restart/uid-chat-0/vllm/7/inference/chat"]
 
 
 def test_a_pod_that_came_and_restarted_unseen_tells_every_restart() -> None:
     found = happened(remembered(endpoint()), sighting(endpoint(pods=(ran(2),))))
-    assert [event.key for event in found] == ["restart/uid-chat-0/vllm/1", "restart/uid-chat-0/vllm/2"]
+    assert [event.key for event in found] == [
+        "restart/uid-chat-0/vllm/1/inference/chat",
+        "restart/uid-chat-0/vllm/2/inference/chat",
+    ]
 
 
 def test_a_crash_loop_is_told_when_it_begins() -> None:
@@ -245,3 +248,16 @@ def test_every_event_of_a_moment_has_a_key_of_its_own() -> None:
 def test_a_size_in_bytes_is_compared_as_bytes() -> None:
     same = replace(configuration(), l1=StatedSize(40 * GIB, "42949672960"))
     assert happened(remembered(endpoint()), sighting(endpoint(configured=same))) == ()
+
+
+def test_endpoints_that_share_a_router_are_both_told_what_happens_to_it() -> None:
+    old, new = endpoint(workload(wanted=1), pods=(ran(0),)), endpoint(workload(wanted=2), pods=(ran(1),))
+    other = replace(old, endpoint="inference/rag", source_uid="uid-rag")
+    found = happened(remembered(old, other), sighting(new, replace(other, workloads=new.workloads, pods=new.pods)))
+    assert sorted((event.endpoint, event.kind.value) for event in found) == [
+        ("inference/chat", "restart"),
+        ("inference/chat", "scaled_out"),
+        ("inference/rag", "restart"),
+        ("inference/rag", "scaled_out"),
+    ]
+    assert len({event.key for event in found}) == 4
