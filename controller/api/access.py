@@ -37,6 +37,6 @@ def open_api(settings: Settings) -> Api:
             )
     except (config.ConfigException, OSError, ValueError, TypeError, KeyError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CredentialsError(f"the kubeconfig can't be used: {first}", _HINT) from error
+        raise CredentialsError(f"the kubeconfig can't be used: {first.rstrip('.')}", _HINT) from error
     configuration.connection_pool_maxsize = _MOST_WATCHES
     return Api.of(client.ApiClient(configuration))
