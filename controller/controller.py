@@ -100,7 +100,7 @@ class Controller:
             if error.line() != self._trouble:
                 log.warning("look_failed", reason=error.line())
             self._trouble = error.line()
-        except Exception as error:
+        except Exception as error:  # one odd object must not end the loop for the whole cluster: told as trouble
             log.exception("look_failed")
             self._trouble = f"a fault of Tierdeck's own, the inventory is not up to date: {error!r}"
         else:
@@ -136,6 +136,6 @@ class Controller:
                 self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
             except TierdeckError as error:
                 log.warning("beat_failed", reason=error.line())
-            except Exception:
+            except Exception:  # a thread that ends here would show a live controller as dead
                 log.exception("beat_failed")
             self._stop.wait(_BEAT_SECONDS)

@@ -77,7 +77,7 @@ class Watcher:
                 self._stop.wait(_REFUSED_PAUSE_SECONDS)
             except TierdeckError as error:
                 self._failed(error)
-            except Exception as error:
+            except Exception as error:  # one odd object must not end the watch of a resource without a word
                 log.exception("watch_failed", resource=self._place.resource.name)
                 self._failed(TierdeckError(f"an answer about {self._place.resource.name} makes no sense: {error!r}"))
 

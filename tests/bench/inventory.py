@@ -25,6 +25,8 @@ from tests.support.cluster import Cluster
 from tierdeck.events import EventKind
 
 ENDPOINTS, REPLICAS = 200, 10
+_FIRST_LOOKS_SECONDS = 10.0
+"""Not measured: the looks that follow the first one."""
 _REST_SECONDS = 60.0
 _EVENTS = 11
 _PAGE = 500
@@ -77,7 +79,7 @@ def _library(cluster: Cluster) -> float:
 
 def _at_rest(watched: Watched) -> tuple[float, float]:
     """Share of a core, and resident MiB, once the first looks are over."""
-    time.sleep(10)
+    time.sleep(_FIRST_LOOKS_SECONDS)
     began, used = time.monotonic(), watched.cpu_seconds()
     time.sleep(_REST_SECONDS)
     return (watched.cpu_seconds() - used) / (time.monotonic() - began), watched.memory_mib()
