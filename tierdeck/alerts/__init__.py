@@ -1,0 +1,1 @@
+"""Alerting's vocabulary: rules, what judges them, how an alert lives, what caused it, what is said of it. Pure."""
