@@ -85,8 +85,7 @@ L2_OUTAGE = Rule(
     "is found in it is not loaded.",
     advice=(
         "See which of the signs the alert names: lost workers, stores that never complete, lookups without loads.",
-        "Workers: see their pods and drives. Stores and loads: see the FUSE mount of the node (docs/lab.md has the "
-        "signs of a hang).",
+        "Workers: see their pods and drives. Stores and loads: see the FUSE mount of the node for a hang.",
         "Requests go on without L2, slower. If they fail instead, take L2 out of the endpoint.",
     ),
     unit="share",
