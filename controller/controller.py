@@ -16,17 +16,14 @@ from controller.api.mirror import Mirror
 from controller.api.watches import Watches
 from controller.backends import BACKENDS
 from controller.inventory import Inventory, Seen
-from controller.pod_proxy import pods_by_address, through_proxy
+from controller.writing import NAME, write
 from db import Store
 from tierdeck.errors import TierdeckError
 from tierdeck.fleet import POOL
-from tierdeck.happened import happened
 from tierdeck.settings import Settings
 
 log = structlog.get_logger()
 
-_NAME = "controller"
-ORIGIN = "kubernetes"
 _SETTLE_SECONDS = 0.3
 """Changes come in bursts: what comes within this time is looked at together."""
 _LEAST_PAUSE_SECONDS = 0.5
@@ -84,7 +81,7 @@ class Controller:
         for thread in threads:
             thread.join(timeout=_MOST_PAUSE_SECONDS)
         with contextlib.suppress(TierdeckError):
-            self._store.sign_off(_NAME, self._instance, time.time())
+            self._store.sign_off(NAME, self._instance, time.time())
 
     def _step(self) -> None:
         """Look once, and write it; what can't be written now is seen again at the next look."""
@@ -97,14 +94,16 @@ class Controller:
                 seen = inventory.look(self._mirror.look(), seen.sighting.unknown_kinds, time.time())
             self._write(seen)
         except TierdeckError as error:
-            if error.line() != self._trouble:
-                log.warning("look_failed", reason=error.line())
-            self._trouble = error.line()
+            self._say(error.line())
         except Exception as error:  # one odd object must not end the loop for the whole cluster: told as trouble
             log.exception("look_failed")
             self._trouble = f"a fault of Tierdeck's own, the inventory is not up to date: {error!r}"
-        else:
-            self._trouble = ""
+
+    def _say(self, trouble: str) -> None:
+        """Once in the log, and as trouble for as long as it lasts; empty: there is none."""
+        if trouble and trouble != self._trouble:
+            log.warning("look_failed", reason=trouble)
+        self._trouble = trouble
 
     def _begin(self) -> Inventory:
         """With what the store remembers."""
@@ -116,24 +115,21 @@ class Controller:
         return inventory
 
     def _write(self, seen: Seen) -> None:
-        new = self._store.sight(seen.sighting, happened)
-        cluster = self._settings.cluster
-        proxy, pods = self._settings.pod_proxy, pods_by_address(seen.sighting.deployed)
-        endpoints = [through_proxy(proxy, pods, one) for one in seen.endpoints]
-        pools = [through_proxy(proxy, pods, one) for one in seen.pools]
-        if self._store.declare(cluster, endpoints, pools, origin=ORIGIN, actor=_NAME):
+        written = write(self._store, seen, self._settings.pod_proxy)
+        if written.is_changed:
             log.info("inventory_changed", endpoints=len(seen.endpoints), pools=len(seen.pools))
-        if new:
-            log.info("events_written", events=new)
+        if written.events:
+            log.info("events_written", events=written.events)
+        self._say(written.trouble)
         metrics.LOOKS.inc()
-        metrics.EVENTS.inc(new)
+        metrics.EVENTS.inc(written.events)
         metrics.ENDPOINTS.set(sum(one.endpoint != POOL for one in seen.sighting.deployed))
 
     def _beats(self) -> None:
         while not self._stop.is_set():
             trouble, now = self._watches.trouble or self._trouble, time.time()
             try:
-                self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
+                self._store.beat(NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
             except TierdeckError as error:
                 log.warning("beat_failed", reason=error.line())
             except Exception:  # a thread that ends here would show a live controller as dead

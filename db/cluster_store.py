@@ -21,17 +21,18 @@ class ClusterStore:
 
     _database: Database
 
-    def sight(self, seen: Sighting, happened: Happened) -> int:
+    def sight(self, seen: Sighting, happened: Happened) -> int | None:
         """Remember what was seen, and write what happened since the last time, all or nothing.
 
         Two who see the same cluster take turns; an event whose key is known already is not written again.
-        A sighting that a newer one has overtaken (by less than ten minutes) changes nothing.
+        A sighting that a newer one has overtaken (by less than ten minutes) changes nothing; by more, the clock that
+        wrote the newer one was ahead.
 
         Args:
             happened: called once or not at all, with what is remembered and `seen`.
 
         Returns:
-            How many events were new.
+            How many events were new; None where the sighting was overtaken.
         """
         with self._database.write() as connection:
             return sight(connection, seen, happened)

@@ -82,6 +82,18 @@ def declare(connection: Connection, new: Declaration) -> bool:
     return True
 
 
+def read_others(connection: Connection, cluster: str, origin: str) -> dict[Name, str]:
+    """What others than `origin` have declared in the cluster: their origin by name."""
+    own = select(endpoints.c.name, endpoints.c.origin)
+    found: dict[Name, str] = {}
+    for row in connection.execute(own.where(endpoints.c.cluster == cluster, endpoints.c.origin != origin)):
+        found[row.name,] = row.origin
+    pools = select(replicas.c.replica, replicas.c.origin).where(*Whose(cluster, POOL).conditions(replicas))
+    for row in connection.execute(pools.where(replicas.c.origin != origin)):
+        found[POOL, row.replica] = row.origin
+    return found
+
+
 def record(connection: Connection, actor: str, action: str, subject: str, detail: object) -> None:
     """One audit row, of now."""
     values = {"at": time.time(), "actor": actor, "action": action, "subject": subject, "detail": dump(detail)}
@@ -89,13 +101,9 @@ def record(connection: Connection, actor: str, action: str, subject: str, detail
 
 
 def _refuse_foreign(connection: Connection, new: Declaration, names: Iterable[Name]) -> None:
-    others: dict[Name, str] = {}
-    for row in connection.execute(select(endpoints).where(endpoints.c.cluster == new.cluster)):
-        others[row.name,] = row.origin
-    for row in connection.execute(select(replicas).where(*Whose(new.cluster, POOL).conditions(replicas))):
-        others[POOL, row.replica] = row.origin
+    others = read_others(connection, new.cluster, new.origin)
     for name in names:
-        if others.get(name, new.origin) != new.origin:
+        if name in others:
             message = f"{'/'.join(name)} in cluster {new.cluster} is already declared by {others[name]}"
             raise UsageError(message, "Declare it in one place, or under another name.")
 

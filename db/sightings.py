@@ -26,17 +26,17 @@ _UPSERT = {table: Upsert(table) for table in (deployed, nodes)}
 _UPSERT_BLIND = Upsert(blind, merged={"since_at": blind.c.since_at})
 
 
-def sight(connection: Connection, seen: Sighting, happened: Happened) -> int:
-    """How many events were new.
+def sight(connection: Connection, seen: Sighting, happened: Happened) -> int | None:
+    """How many events were new; None where a newer sighting has overtaken this one, which then changes nothing.
 
     Sightings of a cluster queue: SQLite's transaction has the whole file, on PostgreSQL the cluster's row
-    in `sighted` is locked until the end. One that was overtaken by a newer one changes nothing.
+    in `sighted` is locked until the end.
     """
     is_first = _take_turn(connection, seen)
     last = select(sighted.c.at).where(sighted.c.cluster == seen.cluster).with_for_update()  # SQLite knows no such lock
     last_at: float = connection.execute(last).scalar_one()
     if 0 < last_at - seen.at <= OUT_OF_TURN_SECONDS:
-        return 0
+        return None
     known = {table: _texts(connection, table, seen.cluster) for table in _UPSERT}
     before = Remembered(
         deployed={one.key: one for one in map(load_deployed, known[deployed].values())},

@@ -15,7 +15,7 @@ from db.backfills import read_backfills, write_backfill
 from db.backup import back_up
 from db.cluster_store import ClusterStore
 from db.database import Database, parse_url
-from db.declarations import Declaration, declare
+from db.declarations import Declaration, declare, read_others
 from db.dimensions import Dimensions
 from db.endpoint_series import read_endpoint_series
 from db.inventory import Whose, read_endpoints, read_pools, read_told
@@ -103,6 +103,11 @@ class Store(ClusterStore):
         """
         new = Declaration(cluster, endpoints, pools, origin, actor)
         return self._twice(lambda: self._declare(new))
+
+    def declared_by_others(self, cluster: str, origin: str) -> dict[tuple[str, ...], str]:
+        """Names that `origin` can't declare there: whose they are by `(endpoint,)` or `("_pool", pool)`."""
+        with self._database.read() as connection:
+            return read_others(connection, cluster, origin)
 
     def endpoints(self, cluster: str | None = None) -> list[Endpoint]:
         """The inventory as declared, with replicas and targets, in its order; shared targets as replica `_fleet`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,11 +114,6 @@ class Mirror:
             if self._config_maps_blind:
                 blind[CONFIG_MAPS] = self._config_maps_blind
             return Objects(self._cluster, kinds, blind, dict(self._config_maps))
-
-    def unlisted(self) -> Collection[str]:
-        """Resources of which nothing is known yet, by name."""
-        with self._lock:
-            return sorted({resource.name for (resource, _), shelf in self._shelves.items() if not shelf.is_listed})
 
     def _tell(self) -> None:
         self._changes += 1
