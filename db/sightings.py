@@ -42,6 +42,7 @@ def sight(connection: Connection, seen: Sighting, happened: Happened) -> int | N
         deployed={one.key: one for one in map(load_deployed, known[deployed].values())},
         nodes={one.name: one for one in map(load_node, known[nodes].values())},
         is_first=is_first,
+        at=0.0 if is_first else min(last_at, seen.at),  # a clock that was set back makes nothing older than it is
     )
     new = write_events(connection, happened(before, seen), seen.at)
     wanted: dict[Table, dict[Key, str]] = {

@@ -362,8 +362,10 @@ class Remembered:
         deployed: by `Deployed.key`.
         nodes: by name.
         is_first: nothing was ever seen of this cluster: what is there now has not just appeared.
+        at: when it was seen last, in epoch seconds; 0: never.
     """
 
     deployed: Mapping[tuple[str, str, str], Deployed] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
     is_first: bool = False
+    at: float = 0.0

@@ -54,7 +54,7 @@ def _of(before: Remembered, old: Deployed | None, new: Deployed, at: float) -> I
             number = workload.revisions[-1].number if workload.revisions else 0
             key = telling.now_key("stuck", workload.uid, str(number))
             yield telling.about(workload.ref).event(EventKind.ROLLOUT_STUCK, workload.trouble, key)
-    yield from pod_events(telling, old, new)
+    yield from pod_events(telling, old, new, before.at)
 
 
 def _gone(old: Deployed, at: float) -> Event:

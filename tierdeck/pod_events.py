@@ -15,14 +15,19 @@ UNSCHEDULABLE = "Unschedulable"
 """Words of the API. Source: k8s.io/api/core/v1 (ContainerState, PodReasonUnschedulable), kubelet's eviction manager."""
 
 
-def pod_events(telling: Telling, old: Deployed | None, new: Deployed) -> Iterator[Event]:
-    """Of every pod that is there now, compared with the same pod (by uid) before."""
+def pod_events(telling: Telling, old: Deployed | None, new: Deployed, last_at: float) -> Iterator[Event]:
+    """Of every pod that is there now, compared with the same pod (by uid) before.
+
+    Args:
+        last_at: epoch seconds of the last sighting; 0: there was none.
+    """
     known = {pod.uid: pod for pod in old.pods} if old is not None else {}
     for pod in new.pods:
         before, about = known.get(pod.uid), telling.about(f"Pod {pod.namespace}/{pod.name}", pod.name)
         for run in pod.containers:
             was = _same(before, run)
-            yield from _restarts(about, pod, was, run, is_known_endpoint=old is not None)
+            first = was.restarts if was is not None else _untold(pod, run, last_at, is_known_endpoint=old is not None)
+            yield from _restarts(about, pod, run, first)
             if run.waiting == CRASH_LOOP and (was is None or was.waiting != CRASH_LOOP):
                 words = f"{pod.name}: {run.name} keeps ending, the kubelet waits longer before each start"
                 yield about.event(EventKind.CRASH_LOOP, words, f"crash-loop/{pod.uid}/{run.name}")
@@ -38,14 +43,23 @@ def _same(pod: PodRun | None, run: ContainerRun) -> ContainerRun | None:
     return next((one for one in pod.containers if one.name == run.name), None) if pod is not None else None
 
 
-def _restarts(
-    telling: Telling, pod: PodRun, before: ContainerRun | None, run: ContainerRun, *, is_known_endpoint: bool
-) -> Iterator[Event]:
-    """Every restart since; of those before the last one only the number is known.
+def _untold(pod: PodRun, run: ContainerRun, last_at: float, *, is_known_endpoint: bool) -> int:
+    """How many restarts are passed over of a container that the last sighting did not have.
 
-    Of a pod of an endpoint that was not known before, only the last restart is told: the API keeps no more.
+    All of a pod's that came after it happened since. One that was there already was out of sight, and when most of
+    them happened nobody knows: the last one is told if it is known to have happened since. Of an endpoint that was
+    not known before, only the last one is told: the API keeps no more.
     """
-    first = before.restarts if before is not None else (0 if is_known_endpoint else max(run.restarts - 1, 0))
+    was_there = pod.created_at < last_at
+    if is_known_endpoint and not was_there:
+        return 0
+    if was_there and (run.last_finished_at is None or run.last_finished_at <= last_at):
+        return run.restarts
+    return max(run.restarts - 1, 0)
+
+
+def _restarts(telling: Telling, pod: PodRun, run: ContainerRun, first: int) -> Iterator[Event]:
+    """Every restart after the first so many; of those before the last one only the number is known."""
     for number in range(first + 1, run.restarts + 1):
         is_last = number == run.restarts
         at = run.last_finished_at if run.last_finished_at is not None else telling.at

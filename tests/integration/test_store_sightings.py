@@ -42,6 +42,7 @@ def test_what_was_seen_is_remembered_exactly(store: Store) -> None:
     assert [store.sight(replace(seen, at=at), remember) for at in (T0, T0 + 10)] == [0, 0]
     first, second = before
     assert first == Remembered(is_first=True)
+    assert second.at == T0
     assert second.deployed == {one.key: one for one in seen.deployed}
     assert second.nodes == {one.name: one for one in seen.nodes}
     assert not second.is_first
@@ -88,8 +89,9 @@ def test_a_sighting_that_was_overtaken_changes_nothing(store: Store) -> None:
     assert store.deployed() == [newer]
     # after a clock that was an hour ahead was set right, it goes on
     store.sight(sighting(T0 + 3610, newer), nothing)
-    assert store.sight(sighting(T0 + 20, deployed()), lambda *_: [event(T0, "right")]) == 1
+    assert store.sight(sighting(T0 + 20, deployed()), lambda known, _: [event(known.at, "right")]) == 1
     assert store.deployed() == [deployed()]
+    assert len(store.events(T0 + 19, T0 + 20)) == 1  # nothing was seen after now
 
 
 def test_a_comparison_that_fails_leaves_everything_as_it_was(store: Store) -> None:

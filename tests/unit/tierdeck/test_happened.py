@@ -180,6 +180,29 @@ def test_a_pod_that_came_and_restarted_unseen_tells_every_restart() -> None:
     ]
 
 
+@pytest.mark.parametrize("known", [endpoint(), endpoint(pods=(replace(pod(), containers=()),)), None])
+@pytest.mark.parametrize(("last_at", "told"), [(7999.0, [3]), (8000.0, []), (8500.0, [])])
+def test_a_container_that_comes_into_sight_late_tells_its_last_restart_if_that_is_new(
+    known: Deployed | None, last_at: float, told: list[int]
+) -> None:
+    # the pod was made at 900, before the last sighting, and its last process ended at 8000
+    before = replace(remembered(*([] if known is None else [known])), at=last_at)
+    found = happened(before, sighting(endpoint(pods=(ran(3),))))
+    restarts = [event for event in found if event.kind is EventKind.RESTART]
+    assert [event.key for event in restarts] == [f"restart/uid-chat-0/vllm/{number}/inference/chat" for number in told]
+
+
+def test_of_a_pod_that_comes_into_sight_late_a_restart_without_a_time_is_not_told() -> None:
+    run = replace(ran(3).containers[0], last_finished_at=None)
+    before = replace(remembered(endpoint()), at=8500.0)
+    assert happened(before, sighting(endpoint(pods=(replace(pod(), containers=(run,)),)))) == ()
+
+
+def test_a_pod_that_was_made_while_nobody_looked_tells_every_restart() -> None:
+    before = replace(remembered(endpoint()), at=800.0)  # the pod was made at 900
+    assert len(happened(before, sighting(endpoint(pods=(ran(3),))))) == 3
+
+
 def test_a_crash_loop_is_told_when_it_begins() -> None:
     looping = endpoint(pods=(ran(4, waiting="CrashLoopBackOff"),))
     assert kinds(happened(remembered(endpoint(pods=(ran(4),))), sighting(looping))) == [EventKind.CRASH_LOOP]
