@@ -18,12 +18,29 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from tierdeck.errors import UnreachableError, UsageError
+from tierdeck.errors import TierdeckError, UnreachableError, UsageError
 
 BUSY_SECONDS = 10.0
 """How long a SQLite writer waits for another."""
 _CONNECT_SECONDS = 5
 _HINT = "TIERDECK_DATABASE_URL looks like sqlite:///path/to/tierdeck.db or postgresql://user:password@host/name."
+_STANDBY = "The server is a standby, or was made read-only: TIERDECK_DATABASE_URL has to lead to the primary."
+_REFUSALS = {
+    "0A000": _STANDBY,  # "cannot set transaction read-write mode during recovery"
+    "25006": _STANDBY,
+    "42501": "Grant it to the store's user.",
+    "53": "The server is short of disk, memory or connections.",
+    "58": "The server's log says more: its disk or system fails.",
+    "XX": "The server's log says more.",
+    "SQLITE_READONLY": "This process can't write the file or its folder.",
+    "SQLITE_FULL": "The file's disk is full.",
+    "SQLITE_IOERR": "The file's disk fails.",
+}
+"""What to do where a database is there and takes no writes, by the beginning of its code.
+
+Source: PostgreSQL, appendix "PostgreSQL Error Codes" (SQLSTATE; 53: insufficient resources, 58: system error, XX:
+internal error); SQLite, "Result and Error Codes".
+"""
 _PRAGMAS = ("synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY", "cache_size=-32000")
 
 
@@ -83,18 +100,40 @@ class Database:
         """Third-party errors as ours; broken constraints and our own mistakes pass as they are."""
         try:
             yield
-        except (OperationalError, InterfaceError) as error:
-            hint = "Is another process holding it, or its disk full?" if self.is_sqlite else "Is the server running?"
-            raise UnreachableError(f"the store {self.shown} does not answer: {_reason(error)}", hint) from error
+        except DatabaseError as error:
+            told = self._told(error)
+            if told is None:
+                raise
+            raise told from error
+        except InterfaceError as error:
+            raise self._away(error) from error
         except PoolTimeoutError as error:
             raise UnreachableError(f"the store {self.shown} has no free connection", "Try again.") from error
-        except DatabaseError as error:
-            if type(error) is not DatabaseError:  # a mistake of ours
-                raise
-            raise UsageError(f"{self.shown} can't be used as a store: {_reason(error)}", _HINT) from error
+
+    def _told(self, error: DatabaseError) -> TierdeckError | None:
+        """The same as an error of ours; None where it is a mistake of ours."""
+        refused = _refused(error)
+        if refused:
+            self._engine.dispose()  # who is connected to a server that became a standby would never find the primary
+            return UnreachableError(f"the store {self.shown} takes no writes: {_reason(error)}", refused)
+        if isinstance(error, OperationalError):
+            return self._away(error)
+        if type(error) is DatabaseError:
+            return UsageError(f"{self.shown} can't be used as a store: {_reason(error)}", _HINT)
+        return None
+
+    def _away(self, error: DatabaseError | InterfaceError) -> UnreachableError:
+        hint = "Is another process holding it, or its disk full?" if self.is_sqlite else "Is the server running?"
+        return UnreachableError(f"the store {self.shown} does not answer: {_reason(error)}", hint)
 
 
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+def _refused(error: DatabaseError) -> str:
+    """What to do where the database is there and takes no writes; empty: that is not what this error says."""
+    code = str(getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None) or "")
+    return next((hint for start, hint in _REFUSALS.items() if code.startswith(start)), "")
 
 
 def _reason(error: DatabaseError | InterfaceError) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,6 +45,35 @@ def running_postgres() -> Iterator[str]:
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def running_standby_to_be() -> Iterator[tuple[str, Callable[[], None]]]:
+    """The URL of a server of its own, and what restarts it as a standby; `SELECT pg_promote()` ends that again."""
+    binaries = _installed()
+    if binaries is None:
+        missing("an installed PostgreSQL (apt-get install postgresql)")
+        raise AssertionError
+    prefix, owner = _unprivileged()
+    with _own_server(binaries) as server:
+        url = server.format(database="postgres")
+        with psycopg.connect(url) as connection:
+            row = connection.execute("SELECT setting FROM pg_settings WHERE name = 'data_directory'").fetchone()
+        assert row is not None
+        data = Path(row[0])
+        control = [*prefix, str(binaries / "pg_ctl"), "-D", str(data), "-w", "-l", str(data / "log")]
+
+        def demote() -> None:
+            signal_file = data / "standby.signal"
+            signal_file.touch()
+            if owner is not None:
+                shutil.chown(signal_file, owner)
+            subprocess.run([*control, "-m", "fast", "restart"], check=True, capture_output=True, cwd="/")
+
+        try:
+            yield url, demote
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True, cwd="/")
 
 
 def _installed() -> Path | None:
