@@ -34,25 +34,20 @@ def collect(context: typer.Context) -> None:
 
 
 async def _collect(settings: Settings) -> None:
-    from prometheus_client import start_http_server
-
     from collectors.collector import Collector
     from db import Store
+    from health.port import serve
+    from health.pulse import Pulse
 
     configure("collectors", settings.log_level)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    if settings.metrics_port:
-        try:
-            start_http_server(settings.metrics_port, settings.metrics_address)
-        except OSError as error:
-            where = f"{settings.metrics_address}:{settings.metrics_port}"
-            hint = "Set TIERDECK_METRICS_ADDRESS and TIERDECK_METRICS_PORT."
-            raise UsageError(f"can't serve metrics on {where}: {error.strerror}", hint) from error
+    pulse = Pulse()
+    serve(settings, pulse)
     with Store.open(settings.store_url, migrate=True, max_cache_salts=settings.max_cache_salts) as store:
         log.info("collectors_started", cluster=settings.cluster, interval_seconds=settings.scrape_interval_seconds)
-        await Collector(settings, store, version("tierdeck")).run(stop)
+        await Collector(settings, store, version("tierdeck"), pulse).run(stop)
     log.info("collectors_stopped")
 
 

@@ -20,6 +20,7 @@ from collectors.prometheus.source import PrometheusSource
 from collectors.replica_task import ReplicaTask
 from collectors.writer import Writer
 from db import Store
+from health.pulse import Pulse
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.fleet import Replica
 from tierdeck.settings import Settings
@@ -31,17 +32,24 @@ _INVENTORY_SECONDS = 5.0
 _ROLLUP_SECONDS = 15.0
 _PRUNE_SECONDS = 3600.0
 _BEAT_SECONDS = 10.0
+_CHORE_SECONDS = 3600.0
+"""A chore that takes longer hangs: rolling up what a collector finds after days away takes minutes."""
 ORIGIN = "configuration file"
 
 
 class Collector:
     """One collector process of one cluster."""
 
-    def __init__(self, settings: Settings, store: Store, version: str) -> None:
+    def __init__(self, settings: Settings, store: Store, version: str, pulse: Pulse) -> None:
+        """
+        Args:
+            pulse: told whenever one of its loops comes round.
+        """
         self._settings = settings
         self._store = store
         self._version = version
-        self._writer = Writer(store)
+        self._writer = Writer(store, pulse)
+        self._pulse = pulse
         self._tasks: dict[Replica, asyncio.Task[None]] = {}
         self._config_seen: tuple[int, int] | None = None
         self._rules: tuple[Rule, ...] = ()
@@ -66,7 +74,9 @@ class Collector:
                 asyncio.create_task(self._chore(_BEAT_SECONDS, "beat", self._beat)),
             ]
             if self._settings.prometheus_address:
-                self._source = PrometheusSource(self._settings, self._store, self._writer.put, lambda: self._rules)
+                self._source = PrometheusSource(
+                    self._settings, self._store, self._writer.put, lambda: self._rules, pulse=self._pulse
+                )
                 chores.append(asyncio.create_task(self._source.run()))
             await stop.wait()
             for task in (*self._tasks.values(), *chores):
@@ -129,6 +139,7 @@ class Collector:
 
     async def _inventory_loop(self, fetcher: Fetcher) -> None:
         while True:
+            self._pulse.beat("inventory")
             try:
                 await self._follow_inventory(fetcher)
             except TierdeckError as error:
@@ -138,6 +149,7 @@ class Collector:
     async def _chore(self, seconds: float, name: str, step: Callable[[], object]) -> None:
         """Run a blocking step again and again; a store that is away is logged and tried again."""
         while True:
+            self._pulse.beat(name, seconds + _CHORE_SECONDS)
             try:
                 await asyncio.to_thread(step)
             except TierdeckError as error:

@@ -11,6 +11,7 @@ import structlog
 
 from collectors import metrics
 from db import Store
+from health.pulse import Pulse
 from tierdeck.errors import TierdeckError
 from tierdeck.rounds import Round
 
@@ -25,8 +26,13 @@ _LONGEST_PAUSE_SECONDS = 10.0
 class Writer:
     """A queue in front of the store; rounds are taken out of it by whoever writes them, and put back if that fails."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, pulse: Pulse | None = None) -> None:
+        """
+        Args:
+            pulse: told whenever a batch is written, or there is none.
+        """
         self._store = store
+        self._pulse = pulse or Pulse()
         self._waiting: deque[Round] = deque()
         self._lock = threading.Lock()
 
@@ -45,6 +51,7 @@ class Writer:
         """Write what waits, until cancelled."""
         pause = _PAUSE_SECONDS
         while True:
+            self._pulse.beat("write")
             await asyncio.sleep(pause)
             try:
                 await asyncio.to_thread(self.flush)
@@ -61,6 +68,7 @@ class Writer:
         """
         with self._lock:
             while self._waiting:
+                self._pulse.beat("write")  # a long queue is no hung loop
                 batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
                 try:
                     with metrics.APPEND_SECONDS.time():

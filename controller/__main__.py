@@ -8,13 +8,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Annotated
 
 import structlog
 import typer
 
-from tierdeck.errors import TierdeckError, UsageError
+from tierdeck.errors import TierdeckError
 from tierdeck.log import configure
 from tierdeck.settings import Settings, load_settings
 
@@ -30,27 +29,22 @@ def observe(context: typer.Context) -> None:
 
 
 def _observe(settings: Settings) -> None:
-    from prometheus_client import start_http_server
-
     from controller.api.access import open_api
     from controller.controller import Controller
     from db import Store
+    from health.port import serve
+    from health.pulse import Pulse
 
     configure("controller", settings.log_level)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     api = open_api(settings)
-    if settings.metrics_port:
-        try:
-            start_http_server(settings.metrics_port, settings.metrics_address)
-        except OSError as error:
-            where = f"{settings.metrics_address}:{settings.metrics_port}"
-            hint = "Set TIERDECK_METRICS_ADDRESS and TIERDECK_METRICS_PORT."
-            raise UsageError(f"can't serve metrics on {where}: {error.strerror}", hint) from error
+    pulse = Pulse()
+    serve(settings, pulse)
     with Store.open(settings.store_url, migrate=True) as store:
         log.info("controller_started", cluster=settings.cluster, api=api.address)
-        Controller(settings, store, api, version("tierdeck"), stop).run()
+        Controller(settings, store, api, stop, pulse).run()
     log.info("controller_stopped")
 
 

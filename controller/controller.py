@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from importlib.metadata import version
 
 import structlog
 
@@ -18,6 +19,7 @@ from controller.backends import BACKENDS
 from controller.inventory import Inventory, Seen
 from controller.writing import NAME, write
 from db import Store
+from health.pulse import Pulse
 from tierdeck.errors import TierdeckError
 from tierdeck.fleet import POOL
 from tierdeck.settings import Settings
@@ -40,16 +42,18 @@ _BEAT_SECONDS = 10.0
 class Controller:
     """One controller of one cluster."""
 
-    def __init__(self, settings: Settings, store: Store, api: Api, version: str, stop: threading.Event) -> None:
+    def __init__(self, settings: Settings, store: Store, api: Api, stop: threading.Event, pulse: Pulse) -> None:
         """
         Args:
             stop: ends it, once set.
+            pulse: told whenever one of its loops comes round.
         """
         self._settings = settings
         self._store = store
-        self._version = version
+        self._version = version("tierdeck")
         self._mirror = Mirror(settings.cluster)
         self._stop = stop
+        self._pulse = pulse
         self._watches = Watches(api, self._mirror, settings.namespaces, stop)
         self._inventory: Inventory | None = None
         self._trouble = ""
@@ -60,13 +64,14 @@ class Controller:
         """Look until told to stop; then sign off."""
         stop = self._stop
         threads = [
-            threading.Thread(target=self._watches.run, name="watches", daemon=True),
+            threading.Thread(target=self._watches.run, args=(self._pulse,), name="watches", daemon=True),
             threading.Thread(target=self._beats, name="beat", daemon=True),
         ]
         for thread in threads:
             thread.start()
         seen, looked_at = 0, -_IDLE_SECONDS
         while not stop.is_set():
+            self._pulse.beat("look")
             changes = self._mirror.wait(seen, _TICK_SECONDS)
             is_waiting = self._inventory is not None and self._inventory.is_waiting
             soon = min(_WAITING_SECONDS, max(self._settings.drift_seconds, _TICK_SECONDS))
@@ -127,6 +132,7 @@ class Controller:
 
     def _beats(self) -> None:
         while not self._stop.is_set():
+            self._pulse.beat("heartbeat")
             trouble, now = self._watches.trouble or self._trouble, time.time()
             try:
                 self._store.beat(NAME, self._instance, self._version, self._started_at, now, trouble=trouble)

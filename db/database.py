@@ -22,7 +22,14 @@ from tierdeck.errors import TierdeckError, UnreachableError, UsageError
 
 BUSY_SECONDS = 10.0
 """How long a SQLite writer waits for another."""
-_CONNECT_SECONDS = 5
+_LIMITS = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": "30000",  # milliseconds
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
+"""Of libpq: a server that went without a word is given up within a minute or so, not after the kernel's 15 or more."""
 _HINT = "TIERDECK_DATABASE_URL looks like sqlite:///path/to/tierdeck.db or postgresql://user:password@host/name."
 _STANDBY = "The server is a standby, or was made read-only: TIERDECK_DATABASE_URL has to lead to the primary."
 _REFUSALS = {
@@ -142,9 +149,8 @@ def _reason(error: DatabaseError | InterfaceError) -> str:
 
 
 def _postgresql(url: URL) -> Engine:
-    if "connect_timeout" not in url.query:
-        url = url.update_query_dict({"connect_timeout": str(_CONNECT_SECONDS)})
-    return create_engine(url, pool_pre_ping=True, paramstyle="format")
+    limits = {name: value for name, value in _LIMITS.items() if name not in url.query}
+    return create_engine(url.update_query_dict(limits), pool_pre_ping=True, paramstyle="format")
 
 
 def _sqlite(url: URL) -> Engine:

@@ -50,9 +50,9 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(16 * 2**20, ge=65536, description="Largest exposition that is read, in bytes.")
     max_cache_salts: int = Field(50, ge=1, le=10000, description="Cache salts (tenants) kept apart per endpoint.")
     metrics_port: int = Field(
-        0, ge=0, le=65535, description="Loopback port on which a process serves its own /metrics; 0: none."
+        0, ge=0, le=65535, description="Port on which a process serves its own /metrics and /healthz; 0: none."
     )
-    metrics_address: str = Field("127.0.0.1", description="Address on which a process serves its own /metrics.")
+    metrics_address: str = Field("127.0.0.1", description="Address on which a process serves these.")
 
     prometheus_url: SecretStr = Field(
         SecretStr(""),

@@ -16,6 +16,7 @@ from collectors.prometheus.feed import Feed
 from collectors.prometheus.labels import Rule
 from collectors.prometheus.server import Server
 from db import Store
+from health.pulse import Pulse
 from tierdeck.errors import TierdeckError
 from tierdeck.rounds import Round
 from tierdeck.settings import Settings
@@ -24,6 +25,8 @@ log = structlog.get_logger()
 
 _PAUSE_SECONDS = 30.0
 """Until the past is tried again."""
+_HUNG_SECONDS = 1800.0
+"""A round asks a server that may be slow, several times over."""
 
 
 class PrometheusSource:
@@ -35,11 +38,18 @@ class PrometheusSource:
         store: Store,
         put: Callable[[Round], None],
         rules: Callable[[], Sequence[Rule]],
+        *,
+        pulse: Pulse,
     ) -> None:
+        """
+        Args:
+            pulse: told whenever a round begins.
+        """
         self._settings = settings
         self._store = store
         self._put = put
         self._rules = rules
+        self._pulse = pulse
         self._stopping = threading.Event()
         self._trouble = ""
 
@@ -55,6 +65,7 @@ class PrometheusSource:
         feed = Feed(self._settings, self._rules, self._store, self._put, server)
         try:
             while True:
+                self._pulse.beat("prometheus", _HUNG_SECONDS)
                 if await self._tried(partial(feed.step, float(int(time.time())))) and past is None:
                     past = asyncio.create_task(self._past(feed))
                 interval = self._settings.scrape_interval_seconds

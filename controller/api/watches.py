@@ -15,6 +15,7 @@ from controller.api.errors import ForbiddenError, NotServedError
 from controller.api.mirror import Key, Mirror
 from controller.api.watcher import Place, Watcher
 from controller.resources import RESOURCES, Resource
+from health.pulse import Pulse
 from tierdeck.errors import TierdeckError
 
 log = structlog.get_logger()
@@ -38,9 +39,10 @@ class Watches:
         self.trouble = ""
         self._away_since = ""
 
-    def run(self) -> None:
+    def run(self, pulse: Pulse) -> None:
         """Until `stop` is set."""
         while not self._stop.is_set():
+            pulse.beat("watches")
             self.step()
             self._stop.wait(_AWAY_DISCOVERY_SECONDS if self.trouble else _DISCOVERY_SECONDS)
 

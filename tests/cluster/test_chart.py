@@ -112,6 +112,8 @@ def test_every_lasting_container_has_all_three_probes(helm: Helm, name: str) -> 
                 named = {port["name"] for port in container["ports"]}
                 for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
                     assert container[probe]["httpGet"]["port"] in named
+                alive = "/_stcore/health" if container["name"] == "console" else "/healthz"
+                assert container["livenessProbe"]["httpGet"]["path"] == alive
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -15,6 +15,7 @@ from controller.api.mirror import Mirror
 from controller.api.rights import rule
 from controller.api.watches import Watches
 from controller.resources import CLAIMS, DEPLOYMENTS, ENDPOINT_CONFIGS, PODS, RESOURCES, VLLM_RUNTIMES
+from health.pulse import Pulse
 from tests.support.cluster import Cluster
 from tests.support.kube_rest import Manifest
 from tests.support.processes import PATIENCE_SECONDS
@@ -56,7 +57,7 @@ def watching(api: Api, *namespaces: str) -> Iterator[tuple[Mirror, Watches]]:
     """Watches that have listed everything once."""
     stop, mirror = threading.Event(), Mirror("east")
     watches = Watches(api, mirror, namespaces, stop)
-    thread = threading.Thread(target=watches.run, daemon=True)
+    thread = threading.Thread(target=watches.run, args=(Pulse(),), daemon=True)
     thread.start()
     try:
         until(lambda: mirror.is_complete)

@@ -19,6 +19,7 @@ from collectors.prometheus.feed import Feed
 from collectors.prometheus.server import Series
 from collectors.prometheus.source import PrometheusSource
 from db import Store
+from health.pulse import Pulse
 from tests.support.http_replies import Canned, replying
 from tests.support.memory_prometheus import MemoryPrometheus
 from tests.support.processes import wait_until
@@ -130,7 +131,7 @@ def test_matchers_that_leave_nothing_are_told(store: Store) -> None:
 def test_a_stop_ends_the_pause_before_the_next_try(store: Store) -> None:
     with replying(Canned(503, "Service Unavailable", {"Retry-After": "15"})) as server:
         settings = Settings(prometheus_url=SecretStr(server.url))
-        source = PrometheusSource(settings, store, print, lambda: ())
+        source = PrometheusSource(settings, store, print, lambda: (), pulse=Pulse())
 
         async def stopped() -> float:
             running = asyncio.create_task(source.run())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("tierdeck", "db", "collectors", "alerting", "controller", "console", "lab")
+PACKAGES = ("tierdeck", "db", "health", "collectors", "alerting", "controller", "console", "lab")
 FILES = sorted(path for folder in (*PACKAGES, "tests") for path in (ROOT / folder).rglob("*.py"))
 
 

@@ -55,7 +55,7 @@ runAsNonRoot: true
 {{- end }}
 {{- end -}}
 
-{{/* Of /metrics, which our processes serve as soon as they run. */}}
+{{/* /metrics is served as soon as a process runs; /healthz fails when one of its loops hangs. */}}
 {{- define "tierdeck.metricsProbes" -}}
 startupProbe:
   httpGet: {path: /metrics, port: {{ . }}}
@@ -67,7 +67,7 @@ readinessProbe:
   periodSeconds: 10
   timeoutSeconds: 5
 livenessProbe:
-  httpGet: {path: /metrics, port: {{ . }}}
+  httpGet: {path: /healthz, port: {{ . }}}
   periodSeconds: 20
   failureThreshold: 3
   timeoutSeconds: 10
