@@ -16,6 +16,7 @@ from collectors.meter import Increase, Meter
 from collectors.pool import pool_account
 from collectors.processes import Paths
 from collectors.prompts import prompt_counts
+from collectors.ranks import Ranks
 from collectors.remote_reads import remote_tokens
 from collectors.round_parts import Answered, first_tokens, last_answer, lookups_by_salt
 from collectors.source import TargetReading
@@ -102,6 +103,7 @@ class ReplicaAccountant:
         self._told: dict[str, str] = {}
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
         self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
+        self._ranks = Ranks(kept.get("ranks"))
         meters = kept.get("meters", {})
         self._meters = {target.name: _meter(target.kind, meters.get(target.name)) for target in replica.targets}
         engines = [target.name for target in replica.targets if target.kind is SourceKind.VLLM]
@@ -136,6 +138,7 @@ class ReplicaAccountant:
             "paths": self._paths.memory(),
             "early_gaps": dict(self._early_gaps),
             "unattributed": dict(self._unattributed),
+            "ranks": self._ranks.memory(),
             "meters": {name: meter.memory() for name, meter in self._meters.items()},
         }
 
@@ -297,14 +300,10 @@ class ReplicaAccountant:
                 self._end_gap(name, increase, "cache_gaps", row)
             if increase.missing & CACHE_COUNTS.keys() or (increase.rebased and name in self._caches):
                 row.add("cache_gaps", 1)
-            for reading_name, field in CACHE_COUNTS.items():
-                row.add(field, increase.counts.get(reading_name))
-            row.add("l2_found", remote_tokens(increase, readings[name], self._replica.kv_bytes_per_token))
-            ratios = increase.histograms.get(Reading.REQUEST_HIT_RATIO)
-            if ratios is not None:
-                row.add("request_ratio_sum", ratios.sum)
-                row.add("request_ratio_count", ratios.count)
+            self._cache_counts(readings[name], increase, row)
         read = [increases[name] for name in names if name in increases]
+        for reading_name, tokens in self._ranks.increases(read).items():
+            row.add(CACHE_COUNTS[reading_name], tokens)
         if read and self._cache_ok is None and self._at is not None:
             row.fields["cache_at_start"] = all(increase.covers_start for increase in read)
         whole = [increase for increase in read if not increase.missing & CACHE_COUNTS.keys()]
@@ -318,6 +317,17 @@ class ReplicaAccountant:
             (readings[name] for name in names if name in readings),
             max(0.0, row.fields.get("stores_submitted") or 0.0),
         )
+
+    def _cache_counts(self, reading: TargetReading, increase: Increase, row: _Row) -> None:
+        """One page's; what ranks count alike is left to all pages together."""
+        alike = {name for name, _ in increase.alike}
+        for name, field in CACHE_COUNTS.items():
+            row.add(field, None if name in alike else increase.counts.get(name))
+        row.add("l2_found", remote_tokens(increase, reading, self._replica.kv_bytes_per_token))
+        ratios = increase.histograms.get(Reading.REQUEST_HIT_RATIO)
+        if ratios is not None:
+            row.add("request_ratio_sum", ratios.sum)
+            row.add("request_ratio_count", ratios.count)
 
     def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:
         """Requests running or waiting before and after this round."""

@@ -23,6 +23,7 @@ class Increase:
 
     Attributes:
         parts: counts of families that keep a label apart, by (reading, label value).
+        alike: of readings that several workers count alike, what each counted, by (reading, worker).
         missing: readings of which a series that this process had is missing; its next appearance counts the
             time between.
         restarted: another process answered than before.
@@ -36,6 +37,7 @@ class Increase:
 
     counts: dict[Reading, float] = field(default_factory=dict)
     parts: dict[tuple[Reading, str], float] = field(default_factory=dict)
+    alike: dict[tuple[Reading, str], float] = field(default_factory=dict)
     histograms: dict[Reading, Histogram] = field(default_factory=dict)
     missing: frozenset[Reading] = frozenset()
     restarted: bool = False
@@ -226,6 +228,8 @@ class Meter:
             if key.reading in self._largest:
                 by_engine = largest.setdefault((key.reading, key.part), {})
                 by_engine[key.engine] = by_engine.get(key.engine, 0.0) + delta
+                worker = (key.reading, key.engine)
+                increase.alike[worker] = increase.alike.get(worker, 0.0) + delta
                 continue
             increase.counts[key.reading] = increase.counts.get(key.reading, 0.0) + delta
             if key.part:
