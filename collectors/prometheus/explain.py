@@ -12,12 +12,12 @@ from collectors.prometheus.addresses import Address, longest_interval
 from collectors.prometheus.asking import Answering, Asking
 from collectors.prometheus.fleet import Observed, arrange
 from collectors.prometheus.history import chunks
-from collectors.prometheus.labels import Rule
+from collectors.prometheus.labels import NAMESPACE, Rule, first_of
 from collectors.prometheus.pages import Page, Pages, fullest_first
 from collectors.snapshot import Snapshot
 from tierdeck.account import WarmingLimits
-from tierdeck.errors import UsageError
 from tierdeck.fleet import FLEET, POOL, Target
+from tierdeck.naming import full_name
 
 _MOST_MOMENTS = 240
 """Beyond so many the moments are further apart than scrapes: the increases are the same, restarts are looked into."""
@@ -31,7 +31,7 @@ class Wanted:
 
     Attributes:
         end: epoch seconds.
-        endpoint: only this one; all by default.
+        endpoint: only this one, also as `namespace/name`; all by default.
         cluster: of addresses without a label that names one.
     """
 
@@ -48,7 +48,7 @@ def explain_prometheus(
 
     Raises:
         TierdeckError: the server does not answer, or has nothing of vLLM in the window.
-        UsageError: no such endpoint.
+        UsageError: no such endpoint, or several of that short name.
     """
     asking.discover(wanted.end)
     step = _step(asking, wanted.window_seconds)
@@ -63,10 +63,8 @@ def explain_prometheus(
     fleet = arrange(fullest_first(seen, seen), rules, wanted.cluster)
     if not fleet.endpoints:
         raise nothing_found(server, wanted.end, asking.match)
-    chosen = [one for one in fleet.endpoints if wanted.endpoint in ("", one.name)]
-    if not chosen:
-        known = ", ".join(one.name for one in fleet.endpoints)
-        raise UsageError(f"this Prometheus has no endpoint {wanted.endpoint!r}", f"It has {known}.")
+    name = _meant(wanted.endpoint, fleet)
+    chosen = [one for one in fleet.endpoints if name in ("", one.name)]
     names = {(one.cluster, one.name) for one in chosen}
     document = explain(_snapshot(seen, fleet, names, range(start, wanted.end + 1, step), asking), limits)
     _add_notes(document, fleet, names)
@@ -77,6 +75,23 @@ def explain_prometheus(
         "not_placed": list(fleet.strays),
     }
     return document
+
+
+def _meant(typed: str, fleet: Observed) -> str:
+    """The endpoint's name here (`chat`, `chat.inference`); also by `inference/chat`, as Kubernetes has it.
+
+    Raises:
+        UsageError: there is none, or several fit.
+    """
+    names = {one.name for one in fleet.endpoints}
+    if not typed or typed in names:
+        return typed
+    known: dict[str, str] = {}
+    for address, target in fleet.where.items():
+        name, namespace = target.key.endpoint, first_of(address.labels, NAMESPACE)
+        if name in names:
+            known[f"{namespace}/{name.removesuffix(f'.{namespace}')}" if namespace else name] = name
+    return known[full_name(typed, known)]
 
 
 def _step(asking: Asking, window_seconds: int) -> int:

@@ -58,7 +58,23 @@ def test_an_endpoint_that_is_not_there_is_refused_with_those_that_are() -> None:
     scrape(server, A)
     with pytest.raises(UsageError, match="no endpoint 'cat'") as caught:
         explained(server, endpoint="cat")
-    assert caught.value.hint == "It has chat."
+    assert caught.value.hint == "Known: ns/chat."
+
+
+def test_an_endpoint_goes_by_its_name_here_and_by_the_one_that_kubernetes_has() -> None:
+    server = MemoryPrometheus()
+    pods = [in_pod(A, namespace="east"), in_pod(B, namespace="west"), in_pod("code-0", namespace="east")]
+    for at in range(T0 - 3000, T0 + 1, 15):
+        for pod in pods:
+            server.scrape(pod, at, an_engine(at - T0 + 9000, start=T0 - 9000))
+
+    def endpoints(name: str) -> Any:
+        return explained(server, endpoint=name)["source"]["endpoints"]
+
+    assert endpoints("code") == endpoints("east/code") == ["code"]
+    assert endpoints("west/chat") == endpoints("chat.west") == ["chat.west"]
+    with pytest.raises(UsageError, match="'chat' fits 2 endpoints: east/chat, west/chat"):
+        endpoints("chat")
 
 
 def test_a_restart_and_a_replaced_pod_are_counted_to_their_last_scrapes() -> None:
