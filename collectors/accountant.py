@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from collectors.gauges import open_requests, reading_notes, replica_gauges, stores_in_flight
-from collectors.meanings import always_exports_external, change_notes, recounts_preempted, version_notes
+from collectors.loads import load_counts
+from collectors.meanings import always_exports_external, change_notes, rebased_note, recounts_preempted, version_notes
 from collectors.meter import Increase, Meter
 from collectors.pool import pool_account
 from collectors.processes import Paths
@@ -41,6 +42,8 @@ ENGINE_COUNTS = {
     Reading.CACHED_TOKENS: "cached_tokens",
     Reading.CACHED_BY_SOURCE: "cached_by_source",
     Reading.ABORTED: "aborted",
+    Reading.FAILED: "failed",
+    Reading.PREFILL_SECONDS: "prefill_seconds",
     Reading.REQUESTS: "requests",
     Reading.PREEMPTIONS: "preemptions",
 }
@@ -162,6 +165,7 @@ class ReplicaAccountant:
         for name in self._paths.engines:
             self._engine(name, readings.get(name), increases.get(name), row)
         self._cache(readings, increases, row)
+        self._loads(readings, increases, row)
         self._transfer(row)
         self._edges(readings, row)
         if row.fields.get("restarts"):
@@ -176,7 +180,7 @@ class ReplicaAccountant:
             notes |= reading_notes(name, reading) | version_notes(self._version(name), reading)
         for name in increases.keys() & set(self._paths.engines):
             notes |= change_notes(name, increases[name], readings[name], had_external=name in had_external)
-        notes |= {_rebased(name) for name, one in increases.items() if one.rebased and one.versions is None}
+        notes |= {rebased_note(name) for name, one in increases.items() if one.rebased and one.versions is None}
         notes |= {_same_process(name, first) for name, first in self._paths.memory().items()}
         return Round(
             key=self._replica.key,
@@ -302,8 +306,9 @@ class ReplicaAccountant:
                 row.add("cache_gaps", 1)
             self._cache_counts(readings[name], increase, row)
         read = [increases[name] for name in names if name in increases]
-        for reading_name, tokens in self._ranks.increases(read).items():
-            row.add(CACHE_COUNTS[reading_name], tokens)
+        for alike, tokens in self._ranks.increases(read).items():
+            if alike in CACHE_COUNTS:
+                row.add(CACHE_COUNTS[alike], tokens)
         if read and self._cache_ok is None and self._at is not None:
             row.fields["cache_at_start"] = all(increase.covers_start for increase in read)
         whole = [increase for increase in read if not increase.missing & CACHE_COUNTS.keys()]
@@ -328,6 +333,13 @@ class ReplicaAccountant:
         if ratios is not None:
             row.add("request_ratio_sum", ratios.sum)
             row.add("request_ratio_count", ratios.count)
+
+    def _loads(self, readings: Mapping[str, TargetReading], increases: Mapping[str, Increase], row: _Row) -> None:
+        """What LMCache inside vLLM tells of its loads, on its own page or on vLLM's; else what vLLM waited for."""
+        engines = [name for name in self._paths.engines if name in increases]
+        own = [target.name for target in self._replica.targets if target.kind is SourceKind.LMCACHE]
+        inside = own or [name for name in engines if self._has_embedded(readings[name])]
+        row.fields |= load_counts((increases.get(name) for name in inside or engines), is_embedded=bool(inside))
 
     def _edges(self, readings: Mapping[str, TargetReading], row: _Row) -> None:
         """Requests running or waiting before and after this round."""
@@ -366,11 +378,6 @@ class ReplicaAccountant:
     @staticmethod
     def _has_embedded(reading: TargetReading | None) -> bool:
         return reading is not None and HAS_EMBEDDED_LMCACHE in reading.flags
-
-
-def _rebased(name: str) -> Note:
-    detail = "a counter goes by another name in the same process; counting starts anew there"
-    return Note(NoteCode.MEANING_CHANGED, detail, name)
 
 
 def _same_process(name: str, first: str) -> Note:

@@ -161,7 +161,12 @@ class Collector:
 
     def _prune(self) -> None:
         kept = self._settings
-        deleted = self._store.prune(time.time(), kept.retention_seconds, event_seconds=kept.event_retention_seconds)
+        deleted = self._store.prune(
+            time.time(),
+            kept.retention_seconds,
+            event_seconds=kept.event_retention_seconds,
+            alert_seconds=kept.alert_retention_seconds,
+        )
         if deleted:
             log.info("rows_pruned", rows=deleted)
 

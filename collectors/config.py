@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 from urllib.parse import SplitResult, urlsplit
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from collectors.prometheus.labels import Rule
 from collectors.prometheus.rules import RelabelEntry
@@ -21,6 +19,7 @@ from tierdeck.fleet import FLEET, POOL, Endpoint, Replica, ReplicaKey, Role, Tar
 from tierdeck.routing import RoutingStrategy
 from tierdeck.settings import Settings
 from tierdeck.units import format_size
+from tierdeck.yaml_text import parse_yaml, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +32,6 @@ class Inventory:
 
 
 _LARGEST = 4 * 2**20
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice, where plain YAML would silently take the last."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-    twice = [key for key in keys if keys.count(key) > 1]
-    if twice:
-        raise yaml.constructor.ConstructorError(problem=f"{twice[0]} is given twice", problem_mark=node.start_mark)
-    return loader.construct_mapping(node, deep=True)
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
 def _check_name(name: str) -> str:
@@ -146,12 +130,12 @@ def read_config(path: Path, cluster: str) -> Inventory:
     try:
         if path.stat().st_size > _LARGEST:
             raise UsageError(f"{path}: larger than {format_size(_LARGEST)}")
-        document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  # a SafeLoader
+        text = path.read_text("utf-8")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Give the file with --config or TIERDECK_CONFIG_FILE.") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
-    return inventory_of(document, cluster, str(path))
+    return inventory_of(parse_yaml(text, str(path)), cluster, str(path))
 
 
 def read_rules(settings: Settings) -> tuple[Rule, ...]:
@@ -181,35 +165,11 @@ def inventory_of(document: object, cluster: str, where: str) -> Inventory:
     try:
         file = _File.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {key or 'file'}: {_words(first)}", "docs/config.md shows a whole file.") from error
+        raise refusal(error, where, "docs/config.md shows a whole file.") from error
     endpoints = tuple(_endpoint(endpoint, cluster) for endpoint in file.endpoints)
     pools = tuple(_replica(ReplicaKey(cluster, POOL, pool.name), pool.targets) for pool in file.pools)
     relabel = file.prometheus.relabel if file.prometheus is not None else ()
     return Inventory(endpoints, pools, tuple(entry.rule() for entry in relabel))
-
-
-_WORDS = {
-    "missing": "missing",
-    "too_short": "empty, at least one entry is needed",
-    "extra_forbidden": "there is no such key",
-    "string_type": "text is needed",
-    "int_type": "a whole number is needed",
-    "int_parsing": "a whole number is needed",
-    "int_from_float": "a whole number is needed",
-    "tuple_type": "a list is needed, each entry after a dash",
-    "dict_type": "keys with values are needed",
-    "model_type": "keys with values are needed",
-    "enum": "one of {expected} is needed",
-    "greater_than": "a number above {gt} is needed",
-    "value_error": "{error}",
-}
-
-
-def _words(found: ErrorDetails) -> str:
-    """What is wrong with a key, in words for who wrote the file."""
-    return _WORDS.get(found["type"], "this value can't be used").format(**found.get("ctx", {}))
 
 
 def _endpoint(entry: _Endpoint, cluster: str) -> Endpoint:

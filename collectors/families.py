@@ -28,6 +28,9 @@ class Spelling:
     name: str
 
 
+_SUFFIXES = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count"), Kind.SUM: ("_sum",)}
+
+
 def spellings(family: Family) -> tuple[Spelling, ...]:
     """All ways to write a family's name, best first: newest name, `vllm:` before `vllm_`, with `_total` first."""
     found: list[Spelling] = []
@@ -46,7 +49,7 @@ def sample_names(family: Family) -> tuple[str, ...]:
 
 
 def _suffixes(family: Family) -> tuple[str, ...]:
-    return ("_bucket", "_sum", "_count") if family.kind is Kind.HISTOGRAM else ("",)
+    return _SUFFIXES.get(family.kind, ("",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ class FamilyReader:
             if family.unless and all(labels.get(name) == value for name, value in family.unless.items()):
                 continue
             key = Key(family.reading, labels.get(self._engine_label, ""), labels.get(family.by, ""))
-            if family.kind in (Kind.COUNTER, Kind.HISTOGRAM):
+            if family.kind in (Kind.COUNTER, Kind.HISTOGRAM, Kind.SUM):
                 key = replace(key, series=self._other_labels(labels, family.by))
             bound = _bound(labels) if series.name.endswith("_bucket") else None
             is_value = family.kind in (Kind.COUNTER, Kind.GAUGE) or series.name.endswith("_sum")
@@ -235,7 +238,7 @@ class FamilyReader:
         if spelling.generation:
             layout.renamed |= {family.reading}
         match family.kind:
-            case Kind.COUNTER:
+            case Kind.COUNTER | Kind.SUM:
                 layout.counters += cells.each(found.values)
             case Kind.GAUGE:
                 layout.gauges += cells.each(found.values)

@@ -37,6 +37,7 @@ def replica_gauges(readings: Mapping[str, TargetReading]) -> Gauges:
         waiting=_total(reading.gauge(Reading.WAITING) for reading in engines),
         l1_used_bytes=used,
         l1_capacity_bytes=capacity,
+        deferred=_total(reading.gauge(Reading.DEFERRED) for reading in engines),
         kv_usage_untold=usage is None and bool(usages) and all(one is not None for one, _ in usages),
     )
 

@@ -65,3 +65,9 @@ def change_notes(name: str, increase: Increase, reading: TargetReading, *, had_e
         detail = "before vLLM 0.11.1 preempted requests are looked up, and counted, once more"
         notes.add(Note(NoteCode.MEANING_CHANGED, detail, told))
     return notes
+
+
+def rebased_note(target: str) -> Note:
+    """A target's counter that went on under another name."""
+    detail = "a counter goes by another name in the same process; counting starts anew there"
+    return Note(NoteCode.MEANING_CHANGED, detail, target)

@@ -101,7 +101,7 @@ class Meter:
             return False
         if self._start is not None:
             return True
-        fallen = any(value < self._counters.get(key, 0.0) for key, value in reading.counters.items())
+        fallen = any(_fell(self._counters.get(key, 0.0), value) for key, value in reading.counters.items())
         return not (fallen or self.misses(reading) or self._names.changed(reading))
 
     def changes(self, version: str) -> bool:
@@ -201,7 +201,7 @@ class Meter:
         fallen = {
             key.engine
             for key, value in reading.counters.items()
-            if value < self._counters.get(key, 0.0) and key.reading not in apart
+            if _fell(self._counters.get(key, 0.0), value) and key.reading not in apart
         }
         fallen |= {
             key.engine
@@ -250,6 +250,14 @@ class Meter:
                 delta = _difference(before, seen)
             known = increase.histograms.get(key.reading)
             increase.histograms[key.reading] = delta if known is None else known + delta
+
+
+_ROUNDING = 1e-12
+
+
+def _fell(before: float, after: float) -> bool:
+    """Not by rounding: seconds of several processes are added up anew at each scrape, in any order."""
+    return after < before * (1 - _ROUNDING)
 
 
 def _difference(before: Cumulative, after: Cumulative) -> Histogram:

@@ -14,11 +14,12 @@ _SEPARATOR = "\x1f"
 
 
 class Kind(StrEnum):
-    """How a family's samples are read. INFO carries its facts in its labels."""
+    """How a family's samples are read. SUM is a histogram's sum alone; INFO carries its facts in its labels."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
     HISTOGRAM = "histogram"
+    SUM = "sum"
     INFO = "info"
 
 

@@ -35,7 +35,12 @@ BY_BUCKET = literal_column("bucket", Integer)
 
 def rolled_at(connection: Connection) -> float | None:
     """How far the roll-up has come; None: never ran."""
-    found: float | None = connection.execute(select(watermarks.c.at).where(watermarks.c.name == ROLLUP)).scalar()
+    return watermark(connection, ROLLUP)
+
+
+def watermark(connection: Connection, name: str) -> float | None:
+    """A named instant; None: it was never set."""
+    found: float | None = connection.execute(select(watermarks.c.at).where(watermarks.c.name == name)).scalar()
     return found
 
 

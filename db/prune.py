@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, delete, exists, func, select
 
+from db.alert_rows import prune_alerts
 from db.database import Database
 from db.event_rows import prune_events
+from db.notice_rows import prune_notices
 from db.schema import (
     ENDPOINTS,
     HISTOGRAMS,
@@ -21,29 +24,40 @@ from db.schema import (
     series,
     watermarks,
 )
+from db.silence_rows import prune_silences
 from db.status import SIGNED_OFF
 from tierdeck.resolution import ROLLUPS, Resolution
 
+_EVENTS = (prune_events,)
+_ALERTS = (prune_alerts, prune_notices, prune_silences)
 _SERIES_PER_BATCH = 50
 _ROWS_PER_SERIES = 1000
 _RAW_STEP_SECONDS = 15
 
 
-def prune(
-    database: Database, now: float, retention_seconds: Mapping[Resolution, int], event_seconds: int | None
-) -> int:
-    """Time-series rows and events deleted; forgets series, salts, memories and heartbeats without rows."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """For how long, in seconds; None: for ever."""
+
+    by_resolution: Mapping[Resolution, int]
+    events: int | None
+    alerts: int | None
+
+
+def prune(database: Database, now: float, kept: Kept) -> int:
+    """Rows deleted; forgets series, salts, memories and heartbeats without rows."""
     deleted = 0
     with database.read() as connection:
         ids = list(connection.execute(select(series.c.id).order_by(series.c.id)).scalars())
-    for resolution, seconds in retention_seconds.items():
+    for resolution, seconds in kept.by_resolution.items():
         for table in _tables(resolution):
             for batch in _batches(ids):
                 deleted += _prune(database, table, batch, now - seconds, resolution.value or _RAW_STEP_SECONDS)
-    if event_seconds is not None:
-        with database.write() as connection:
-            deleted += prune_events(connection, now - event_seconds)
-    _forget(database, now - retention_seconds[Resolution.RAW])
+    for seconds_kept, some in ((kept.events, _EVENTS), (kept.alerts, _ALERTS)):
+        if seconds_kept is not None:
+            with database.write() as connection:
+                deleted += sum(one(connection, now - seconds_kept) for one in some)
+    _forget(database, now - kept.by_resolution[Resolution.RAW])
     return deleted
 
 

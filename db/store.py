@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from sqlalchemy.exc import IntegrityError
 
 from db.accounts import Window, read_accounts
+from db.alert_store import AlertStore
 from db.append import needs, read_memories, write_rounds
 from db.backfills import read_backfills, write_backfill
 from db.backup import back_up
@@ -20,7 +21,7 @@ from db.dimensions import Dimensions
 from db.endpoint_series import read_endpoint_series
 from db.inventory import Whose, read_endpoints, read_pools, read_told
 from db.pool_reads import read_pool_now, read_pool_series
-from db.prune import prune
+from db.prune import Kept, prune
 from db.query import Query
 from db.records import EndpointAccounts, PoolNow
 from db.replica_series import read_replica_series
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Store(ClusterStore):
+class Store(ClusterStore, AlertStore):
     """One open store; safe to share among threads. Use as a context manager, or `close()` it."""
 
     def __init__(self, database: Database, dimensions: Dimensions) -> None:
@@ -173,14 +174,21 @@ class Store(ClusterStore):
             return read_backfills(connection, cluster)
 
     def prune(
-        self, now: float, retention_seconds: Mapping[Resolution, int], *, event_seconds: int | None = None
+        self,
+        now: float,
+        retention_seconds: Mapping[Resolution, int],
+        *,
+        event_seconds: int | None = None,
+        alert_seconds: int | None = None,
     ) -> int:
-        """Delete time-series rows and events past their retention, in small batches; rows deleted.
+        """Delete time-series rows, events and alerts past their retention, in small batches; rows deleted.
 
         Args:
             event_seconds: how long events are kept; None: for ever.
+            alert_seconds: how long alerts that are over are kept with what was said of them, and silences that
+                ended; None: for ever.
         """
-        return prune(self._database, now, retention_seconds, event_seconds)
+        return prune(self._database, now, Kept(retention_seconds, event_seconds, alert_seconds))
 
     def accounts(
         self,

@@ -66,6 +66,7 @@ class Gauges:
     """Last values; None where not exported. `kv_capacity_tokens` weighs usage in sums.
 
     Attributes:
+        deferred: requests that wait for something other than room, of those waiting.
         kv_usage_untold: usages were exported, but differ and lack a capacity; not stored.
     """
 
@@ -75,6 +76,7 @@ class Gauges:
     waiting: float | None = None
     l1_used_bytes: float | None = None
     l1_capacity_bytes: float | None = None
+    deferred: float | None = None
     kv_usage_untold: bool = field(default=False, compare=False)
 
     def then(self, later: Gauges, *, engine_read: bool) -> Gauges:
@@ -93,6 +95,7 @@ class Gauges:
             waiting=_later(self.waiting, later.waiting),
             l1_used_bytes=_later(self.l1_used_bytes, later.l1_used_bytes),
             l1_capacity_bytes=_later(self.l1_capacity_bytes, later.l1_capacity_bytes),
+            deferred=_later(self.deferred, later.deferred),
         )
 
 

@@ -44,6 +44,10 @@ COUNTS = (
     "reachable_low",
     "reachable_high",
     "long_prompts",
+    "failed",
+    "prefill_seconds",
+    "load_seconds",
+    "load_tokens",
 )
 """The additive fields. None: not observed in the window."""
 
@@ -86,6 +90,10 @@ class TokenLedger:
         measured_prompts, measured_tokens: finished prompts by vLLM's histogram of their lengths.
         reachable_low, reachable_high: of these tokens, what whole blocks could have served.
         long_prompts: of these prompts, those surely longer than the design pays from.
+        failed: requests that ended in an error of the engine.
+        prefill_seconds: from scheduling to the first token, of finished requests; embedded LMCache's loads are in it.
+        load_seconds, load_tokens: what loading from LMCache took, and brought; of a cache server, the time for which
+            requests waited for its answer.
         open_at_start, open_at_end: requests running or waiting at the edges; not stored: a window read from
             the store has them from the rounds at its edges, as long as the raw ones are kept.
         engine_covers: False where vLLM's counts surely begin after the window's start, or end before its end;
@@ -126,6 +134,10 @@ class TokenLedger:
     reachable_low: float | None = None
     reachable_high: float | None = None
     long_prompts: float | None = None
+    failed: float | None = None
+    prefill_seconds: float | None = None
+    load_seconds: float | None = None
+    load_tokens: float | None = None
     restarts: int = 0
     counter_resets: int = 0
     engine_scrapes: int = 0

@@ -33,12 +33,16 @@ class Reading(StrEnum):
     BLOCK_TOKENS = "block_tokens"
     REQUESTS = "requests"
     ABORTED = "aborted"
+    FAILED = "failed"
     PREEMPTIONS = "preemptions"
     TTFT = "ttft"
     KV_USAGE = "kv_usage"
     KV_CAPACITY_TOKENS = "kv_capacity_tokens"
     RUNNING = "running"
     WAITING = "waiting"
+    DEFERRED = "deferred"
+    PREFILL_SECONDS = "prefill_seconds"
+    LOOKUP_SECONDS = "lookup_seconds"
     # LMCache
     LOOKUP_TOKENS = "lookup_tokens"
     L1_FOUND = "l1_found"
@@ -51,6 +55,8 @@ class Reading(StrEnum):
     REMOTE_READ_BYTES = "remote_read_bytes"
     LOCAL_DISK_USED = "local_disk_used"
     REQUEST_HIT_RATIO = "request_hit_ratio"
+    LOAD_SECONDS = "load_seconds"
+    LOAD_TOKENS = "load_tokens"
     L1_USED = "l1_used"
     L1_USAGE = "l1_usage"
     DIRECTORY_BYTES = "directory_bytes"
@@ -78,7 +84,7 @@ class Meaning:
     text: str
 
 
-_T, _B, _R, _N = "tokens", "bytes", "ratio", "1"
+_T, _B, _R, _N, _S = "tokens", "bytes", "ratio", "1", "seconds"
 
 READINGS: dict[Reading, Meaning] = {
     Reading.START_TIME: Meaning("epoch seconds", "when the process started; a change is a restart"),
@@ -99,6 +105,7 @@ READINGS: dict[Reading, Meaning] = {
     Reading.PROMPT_LENGTHS: Meaning(_T, "length of each finished request's prompt"),
     Reading.BLOCK_TOKENS: Meaning(_T, "tokens to which prefix cache hits are aligned: block_size, unless told apart"),
     Reading.ABORTED: Meaning("requests", "finished requests that their client gave up"),
+    Reading.FAILED: Meaning("requests", "requests that ended in an error of the engine"),
     Reading.REQUESTS: Meaning("requests", "finished requests, all reasons"),
     Reading.PREEMPTIONS: Meaning("requests", "preemptions"),
     Reading.TTFT: Meaning("seconds", "time to first token as the engine sees it"),
@@ -106,6 +113,13 @@ READINGS: dict[Reading, Meaning] = {
     Reading.KV_CAPACITY_TOKENS: Meaning(_T, "KV capacity: kv_cache_size_tokens, else num_gpu_blocks × block_size"),
     Reading.RUNNING: Meaning("requests", "requests in execution"),
     Reading.WAITING: Meaning("requests", "requests waiting"),
+    Reading.DEFERRED: Meaning("requests", "requests waiting for something other than room, mostly the KV connector"),
+    Reading.PREFILL_SECONDS: Meaning(
+        _S, "from each finished request's scheduling to its first token, embedded LMCache's loads included"
+    ),
+    Reading.LOOKUP_SECONDS: Meaning(
+        _S, "that requests waited for the cache server's answer, which comes once L2's part lies in L1"
+    ),
     Reading.LOOKUP_TOKENS: Meaning(_T, "chunk-aligned tokens that LMCache was asked for, L0's hits included"),
     Reading.L1_FOUND: Meaning(_T, "looked-up tokens that L1 held, also those that L0 then served"),
     Reading.L2_FOUND: Meaning(_T, "looked-up tokens that L2 added beyond L1, also those that L0 then served"),
@@ -117,6 +131,8 @@ READINGS: dict[Reading, Meaning] = {
     Reading.REMOTE_READ_BYTES: Meaning(_B, "embedded LMCache: bytes that its workers read from the remote"),
     Reading.LOCAL_DISK_USED: Meaning(_B, "embedded LMCache: bytes held on a local disk, whose reads nobody counts"),
     Reading.REQUEST_HIT_RATIO: Meaning(_R, "embedded LMCache: hit ratio of each request"),
+    Reading.LOAD_SECONDS: Meaning(_S, "embedded LMCache: that retrievals into GPU memory took"),
+    Reading.LOAD_TOKENS: Meaning(_T, "embedded LMCache: tokens that retrievals brought"),
     Reading.L1_USED: Meaning(_B, "bytes held in L1"),
     Reading.L1_USAGE: Meaning(_R, "L1 used / capacity"),
     Reading.DIRECTORY_BYTES: Meaning(_B, "bytes that the coordinator's key directory has on record for L2"),

@@ -97,14 +97,48 @@ class Settings(BaseSettings):
         60.0, ge=0, le=86400, description="Seconds that what runs may differ from what is configured until it is said."
     )
 
+    alerts_file: Path | None = Field(
+        None, description="YAML file with floors, objectives, and rules that are off (docs/alerts.md); empty: none."
+    )
+
     warming_tokens: int = Field(1000, ge=0, description="Prompt tokens after a restart until a replica counts as warm.")
     warming_requests: int = Field(10, ge=0, description="Requests after a restart until a replica counts as warm.")
+
+    notify_file: Path | None = Field(
+        None, description="File with a channel a line, `name = address` (docs/notify.md); addresses are secrets."
+    )
+    notify_urls: SecretStr = Field(
+        SecretStr(""), description="The same in the environment: `name=address`, several parted by spaces."
+    )
+    renotify_seconds: float = Field(
+        4 * 3600.0, ge=60, description="Seconds until what still fires, and nobody acknowledged, is said again."
+    )
+    alertmanager_url: SecretStr = Field(
+        SecretStr(""),
+        description="Address of an Alertmanager to post alerts to; of a cluster of them all, parted by commas. "
+        "May hold `user:password@`. Empty: none.",
+    )
+    alertmanager_username: str = Field("", description="User name there; needs the file with the password.")
+    alertmanager_password_file: Path | None = Field(None, description="File with the password of that user.")
+    alertmanager_token_file: Path | None = Field(None, description="File with a bearer token; read anew each time.")
+    alertmanager_ca_file: Path | None = Field(None, description="PEM file with the authorities to trust there.")
+    heartbeat_url: SecretStr = Field(
+        SecretStr(""),
+        description="Address that is asked each minute while rules are judged, of a service that warns when it is not; "
+        "empty: none.",
+    )
+    console_url: str = Field(
+        "", description="Where people reach the console, such as `https://deck.example`, for links; empty: no links."
+    )
 
     raw_retention_seconds: int = Field(2 * _DAY, ge=3600, description="Seconds that raw rows are kept.")
     minute_retention_seconds: int = Field(14 * _DAY, ge=3600, description="Seconds that 1-minute rows are kept.")
     ten_minute_retention_seconds: int = Field(90 * _DAY, ge=_DAY, description="Seconds that 10-minute rows are kept.")
     hour_retention_seconds: int = Field(730 * _DAY, ge=_DAY, description="Seconds that 1-hour rows are kept.")
     event_retention_seconds: int = Field(90 * _DAY, ge=_DAY, description="Seconds that events are kept.")
+    alert_retention_seconds: int = Field(
+        90 * _DAY, ge=_DAY, description="Seconds that alerts are kept after their end, with what was said of them."
+    )
 
     console_address: str = Field("127.0.0.1", description="Address on which the console listens.")
     console_port: Annotated[int, Field(ge=0, le=65535, description="Port of the console; 0: any free one.")] = 8501
@@ -119,6 +153,20 @@ class Settings(BaseSettings):
     def _pod_proxy_is_an_address(self) -> Self:
         if self.pod_proxy and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", self.pod_proxy):
             raise ValueError("pod_proxy can't be used: an address such as http://127.0.0.1:8001 is needed")
+        return self
+
+    @model_validator(mode="after")
+    def _console_can_be_linked(self) -> Self:
+        if self.console_url and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", self.console_url):
+            raise ValueError("console_url can't be used: an address such as https://deck.example is needed")
+        return self
+
+    @model_validator(mode="after")
+    def _alertmanager_can_be_asked(self) -> Self:
+        if bool(self.alertmanager_username) != (self.alertmanager_password_file is not None):
+            raise ValueError("alertmanager_username and alertmanager_password_file need each other")
+        if self.alertmanager_username and self.alertmanager_token_file:
+            raise ValueError("alertmanager_username and alertmanager_token_file both say who is asking: keep one")
         return self
 
     @model_validator(mode="after")

@@ -87,7 +87,7 @@ def _of_family(family: Family, *, curvine: bool) -> dict[str, Known]:
         total = "_total" if family.kind is Kind.COUNTER and not curvine else ""
         entry = Known(
             family.names[0],
-            family.kind,
+            Kind.HISTOGRAM if family.kind is Kind.SUM else family.kind,
             family.reading,
             role,
             family.gone.get(written, ""),

@@ -64,7 +64,6 @@ UPSTREAM = (
     Upstream("vllm:inter_token_latency_seconds", Kind.HISTOGRAM),
     Upstream("vllm:e2e_request_latency_seconds", Kind.HISTOGRAM),
     Upstream("vllm:request_queue_time_seconds", Kind.HISTOGRAM),
-    Upstream("vllm:request_prefill_time_seconds", Kind.HISTOGRAM),
     Upstream("vllm:request_decode_time_seconds", Kind.HISTOGRAM),
     # embedded LMCache
     Upstream("lmcache:cache_hit_rate", Kind.GAUGE, "retrieve_rate", counters=_LOOKUPS),

@@ -87,7 +87,7 @@ STARTS = Selector((STARTED,), by_job=True)
 COUNTERS = frozenset(
     name
     for _, family in (*_families(), *((SourceKind.LMCACHE, family) for family in EMBEDDED_FAMILIES))
-    if family.kind in (Kind.COUNTER, Kind.HISTOGRAM)
+    if family.kind in (Kind.COUNTER, Kind.HISTOGRAM, Kind.SUM)
     for name in sample_names(family)
 )
 """Series that only grow within a process."""

@@ -19,6 +19,9 @@ EMBEDDED_FAMILIES = (
     # each rank reads its own part of the KV; the scheduler exports the counter too, and never reads
     Family(Reading.REMOTE_READ_BYTES, Kind.COUNTER, ("lmcache:num_remote_read_bytes",), unless={"role": "scheduler"}),
     Family(Reading.LOCAL_DISK_USED, Kind.GAUGE, ("lmcache:local_storage_usage",)),
+    # each rank loads its own part of the same tokens, at the same time
+    Family(Reading.LOAD_SECONDS, Kind.SUM, ("lmcache:time_to_retrieve",), largest=True),
+    Family(Reading.LOAD_TOKENS, Kind.COUNTER, ("lmcache:num_hit_tokens",), largest=True),
     Family(Reading.REQUEST_HIT_RATIO, Kind.HISTOGRAM, ("lmcache:request_cache_hit_rate",)),
     Family(Reading.L1_USED, Kind.GAUGE, ("lmcache:local_cache_usage",)),
 )

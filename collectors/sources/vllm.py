@@ -62,6 +62,7 @@ FAMILIES = (
     Family(Reading.CACHED_BY_SOURCE, Kind.COUNTER, (_BY_SOURCE,)),
     Family(Reading.PROMPT_LENGTHS, Kind.HISTOGRAM, ("vllm:request_prompt_tokens",)),
     Family(Reading.ABORTED, Kind.COUNTER, ("vllm:request_success",), where={"finished_reason": "abort"}),
+    Family(Reading.FAILED, Kind.COUNTER, ("vllm:request_success",), where={"finished_reason": "error"}),
     Family(Reading.REQUESTS, Kind.COUNTER, ("vllm:request_success",)),
     Family(Reading.PREEMPTIONS, Kind.COUNTER, ("vllm:num_preemptions",)),
     Family(Reading.TTFT, Kind.HISTOGRAM, ("vllm:time_to_first_token_seconds",)),
@@ -69,6 +70,9 @@ FAMILIES = (
     Family(Reading.KV_CAPACITY_TOKENS, Kind.INFO, ("vllm:cache_config_info",)),
     Family(Reading.RUNNING, Kind.GAUGE, ("vllm:num_requests_running",)),
     Family(Reading.WAITING, Kind.GAUGE, ("vllm:num_requests_waiting",)),
+    Family(Reading.DEFERRED, Kind.GAUGE, ("vllm:num_requests_waiting_by_reason",), where={"reason": "deferred"}),
+    Family(Reading.PREFILL_SECONDS, Kind.SUM, ("vllm:request_prefill_time_seconds",)),
+    Family(Reading.LOOKUP_SECONDS, Kind.SUM, ("vllm:lmcache_mp_lookup_duration_seconds",)),
     Family(Reading.CREATED, Kind.GAUGE, ("vllm:prefix_cache_queries_created",)),
 )
 

@@ -205,7 +205,7 @@ class SimReplica:
         run = rank.running[id(job)] = Run(job, lookup)
         self.truth.count(lookup)
         asks = connected or lookup.transferred > 0 or self.cache_server is CacheServer.NEVER_STARTED
-        rank.series.admitted(lookup, connected=asks)
+        rank.series.admitted(lookup, wait_seconds + latency.read_seconds(lookup), connected=asks)
         if connected:
             self.cache_page.looked_up(lookup, load, job.request.salt)
             self._read_from_pool(job, lookup)
@@ -231,7 +231,9 @@ class SimReplica:
         if not rank.runs(run):
             return
         job = run.job
-        run.timing = Timing(job.started - job.arrived, job.first_token - job.started)
+        # vLLM schedules a request once the server's load is done; what LMCache inside it loads is part of the prefill
+        scheduled = job.loading_until if self.form is Form.MULTI_PROCESS else job.started
+        run.timing = Timing(scheduled - job.arrived, job.first_token - scheduled)
         rank.series.prefilled(run.lookup, run.timing)
         if self._with_l0_of(rank).connected:
             self._store(job, run.lookup)

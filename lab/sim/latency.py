@@ -28,15 +28,17 @@ class LatencyModel:
 
     def load_seconds(self, lookup: Lookup) -> float:
         """Until all that vLLM loads is in GPU memory, reads that fail in the end included."""
-        seconds = 0.0
+        seconds = self.read_seconds(lookup)
         if lookup.l1:
             seconds += self.l1_fixed_seconds + lookup.l1 * self.l1_seconds_per_token
-        from_l2 = lookup.l2 + lookup.unread
-        if from_l2:
-            seconds += self.l2_fixed_seconds + from_l2 * self.l2_seconds_per_token
         if lookup.transferred:
             seconds += self.transfer_fixed_seconds + lookup.transferred * self.transfer_seconds_per_token
         return seconds
+
+    def read_seconds(self, lookup: Lookup) -> float:
+        """Until what L2 has lies in L1, reads that fail in the end included."""
+        from_l2 = lookup.l2 + lookup.unread
+        return self.l2_fixed_seconds + from_l2 * self.l2_seconds_per_token if from_l2 else 0.0
 
     def prefill_seconds(self, lookup: Lookup) -> float:
         """Computing what no tier had."""

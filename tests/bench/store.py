@@ -1,4 +1,4 @@
-"""The store on SQLite: appending, a fleet's last 15 minutes, a month of endpoints. `python -m tests.bench.store`."""
+"""The store on SQLite: appending, 15 minutes of a fleet, a month, a minute of many. `python -m tests.bench.store`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ PER_ENDPOINT = 20
 MOMENTS = 60
 BATCH = 100
 HOURS, ENDPOINT_COUNT = 30 * 24, 50
+SCENE_ENDPOINTS = 1000
 START = 1_700_000_400
 BOUNDS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
           160.0, 640.0, 2560.0)  # fmt: skip
@@ -37,7 +38,10 @@ def run() -> list[Measure]:
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(f"sqlite:///{Path(folder) / 'deck.db'}", migrate=True)
         with store:
-            return [*_recent(store), *_month(store)]
+            found = [*_recent(store), *_month(store)]
+        store = Store.open(f"sqlite:///{Path(folder) / 'many.db'}", migrate=True)
+        with store:
+            return [*found, *_scene(store)]
 
 
 def _recent(store: Store) -> list[Measure]:
@@ -84,14 +88,31 @@ def _month(store: Store) -> list[Measure]:
     ]
 
 
-def _declare(store: Store, keys: Sequence[ReplicaKey]) -> None:
+def _scene(store: Store) -> list[Measure]:
+    """1,000 endpoints of 3 replicas, one minute of them."""
+    dice = random.Random(7)
+    keys = [ReplicaKey("east", f"chat-{n // 3}", f"pod-{n}") for n in range(3 * SCENE_ENDPOINTS)]
+    _declare(store, keys, per_endpoint=3)
+    for start in range(0, len(keys), BATCH):
+        store.append([_round(key, START + 15.0, dice) for key in keys[start : start + BATCH]])
+    store.rollup(START + 60, WarmingLimits())
+    times = []
+    for _ in range(5):
+        begun = time.process_time()
+        store.scene(START)
+        times.append(time.process_time() - begun)
+    name = "the minute of 1,000 endpoints of 3 replicas that alerting sees"
+    return [measure(name, statistics.median(times), "s CPU", at_most=1.5)]
+
+
+def _declare(store: Store, keys: Sequence[ReplicaKey], per_endpoint: int = PER_ENDPOINT) -> None:
     endpoints = [
         Endpoint(
             "east",
             keys[start].endpoint,
-            tuple(Replica(key, _targets(key)) for key in keys[start : start + PER_ENDPOINT]),
+            tuple(Replica(key, _targets(key)) for key in keys[start : start + per_endpoint]),
         )
-        for start in range(0, len(keys), PER_ENDPOINT)
+        for start in range(0, len(keys), per_endpoint)
     ]
     store.declare("east", endpoints, [], "bench", "bench")
 

@@ -22,7 +22,10 @@ PROMPT = 10_000.0
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """How the replicas of an endpoint behave; shares of prompt tokens, TTFT in seconds."""
+    """How the replicas of an endpoint behave; shares of prompt tokens, TTFT in seconds.
+
+    From `drops_at` until `recovers_at` the caches serve `dropped` of what they usually do.
+    """
 
     l0: float = 0.4
     l1: float = 0.2
@@ -37,6 +40,9 @@ class Habit:
     restarts_at: float | None = None
     silent_after: float = math.inf
     gap: tuple[float, float] = (math.inf, math.inf)
+    drops_at: float = math.inf
+    recovers_at: float = math.inf
+    dropped: float = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,8 @@ def _round(key: ReplicaKey, habit: Habit, model: str, edges: tuple[float, float]
         return Round(key, at, TokenLedger(*edges, engine_gaps=1), Answer.NOTHING, (scrape,), model)
     wave = 1 + 0.25 * math.sin(at / 400 + len(key.replica)) + 0.08 * math.sin(at / 37)
     prompt = round(PROMPT * wave) if habit.traffic else 0.0
-    l0, l1, l2 = (round(prompt * share * (0.9 + 0.1 * wave)) for share in (habit.l0, habit.l1, habit.l2))
+    left = habit.dropped if habit.drops_at < at <= habit.recovers_at else 1.0
+    l0, l1, l2 = (round(prompt * share * left * (0.9 + 0.1 * wave)) for share in (habit.l0, habit.l1, habit.l2))
     restarted = habit.restarts_at is not None and edges[0] < habit.restarts_at <= at
     ledger = TokenLedger(
         *edges,

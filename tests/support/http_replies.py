@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -29,6 +30,10 @@ class Asked:
     method: str
     target: str
     headers: Mapping[str, str]
+    body: bytes = b""
+
+    def json(self) -> Any:
+        return json.loads(self.body)
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -40,8 +45,8 @@ class Replies(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, replies: tuple[Canned, ...]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, replies: tuple[Canned, ...], handler: type[RepliesHandler] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), handler or RepliesHandler)
         self.replies = list(replies)
         self.asked: list[Asked] = []
         self.over = threading.Event()
@@ -51,12 +56,18 @@ class Replies(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+AnyReplies = TypeVar("AnyReplies", bound=Replies)
+
+
+class RepliesHandler(BaseHTTPRequestHandler):
+    """Answers from the server's list."""
+
     server: Replies
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self.server.asked.append(Asked(self.command, self.path, dict(self.headers.items())))
+        sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.asked.append(Asked(self.command, self.path, dict(self.headers.items()), sent))
         replies = self.server.replies
         canned = replies.pop(0) if len(replies) > 1 else replies[0]
         if canned.is_held:
@@ -71,6 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def do_POST(self) -> None:
+        self.do_GET()
+
     def log_message(self, *_: object) -> None:
         """Nothing: a test's output is its own."""
 
@@ -78,7 +92,14 @@ class _Handler(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def replying(*replies: Canned) -> Iterator[Replies]:
     """The server, on a free loopback port."""
-    with Replies(replies) as server:
+    with serving(Replies(replies)) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serving(replies: AnyReplies) -> Iterator[AnyReplies]:
+    """The same for a server that is made already."""
+    with replies as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

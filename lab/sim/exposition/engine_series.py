@@ -8,6 +8,8 @@ from lab.sim.exposition.page import Cell, Observations, Page
 from lab.sim.exposition.vllm_forms import VllmForm
 from tierdeck.sizing.replica import Lookup
 
+_ASKING_SECONDS = 0.008
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -107,8 +109,8 @@ class EngineSeries:
         """Tokens looked up and hit since the process started."""
         return self._queries.value, self._hits.value
 
-    def admitted(self, lookup: Lookup, *, connected: bool) -> None:
-        """A request was scheduled: its prompt was looked up."""
+    def admitted(self, lookup: Lookup, waited_seconds: float, *, connected: bool) -> None:
+        """A request was scheduled: its prompt was looked up, the cache's answer took so long beyond the asking."""
         self._looked_up(lookup)
         if connected:
             wrong = self._miscounts
@@ -116,7 +118,7 @@ class EngineSeries:
             times = 2 if wrong.counts_external_twice else 1
             self._external_queries.add(times * (lookup.tokens if doubles else lookup.tokens - lookup.l0))
             self._external_hits.add(times * lookup.external)
-            self._lookup_seconds.observe(0.008)
+            self._lookup_seconds.observe(_ASKING_SECONDS + waited_seconds)
 
     def _looked_up(self, lookup: Lookup) -> None:
         wrong = self._miscounts

@@ -31,6 +31,8 @@ def test_time_series_are_searched_by_their_key(tmp_path_factory: pytest.TempPath
             store.replica_series(T0, T0 + 600, resolution, "east", "chat")
             store.pool_series(T0, T0 + 600, resolution)
         store.salt_counts(T0, T0 + 600, "east", "chat")
+        store.scene(T0)
+        store.hit_history(T0, T0 + 600)
         store.prune(T0 + 7200, dict.fromkeys(Resolution, 10**6))
     database = Database(parse_url(url))
     scans = set()
