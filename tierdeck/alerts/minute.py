@@ -21,6 +21,7 @@ class Minute:
         is_restated: a counter means something else since this minute: what was usual is void.
         replicas, readable: how many it has, and of how many figures are known.
         deferred: requests waiting for the cache server (gauge).
+        stuck: replicas with such requests to which nothing at all was loaded in this minute.
         failed: requests that ended in an error.
         stores_submitted, stores_completed: chunks, of L2.
         lookup_tokens, found_l1, found_l2: what LMCache was asked for and found. loaded_tokens: external hits.
@@ -43,6 +44,7 @@ class Minute:
     running: float | None = None
     waiting: float | None = None
     deferred: float | None = None
+    stuck: tuple[str, ...] = ()
     failed: float | None = None
     stores_submitted: float | None = None
     stores_completed: float | None = None

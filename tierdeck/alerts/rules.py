@@ -18,9 +18,9 @@ HIT_RATIO_DROP = Rule(
         "If the mix of requests changed, nothing is broken: acknowledge, and what is usual is learnt anew.",
     ),
     unit="ratio",
-    hold_seconds=240,
+    hold_seconds=180,
     clear_seconds=300,
-    inhibits=("hit_ratio_drift", "hit_ratio_floor", "tier_drop"),
+    inhibits=("hit_ratio_drift", "hit_ratio_floor", "tier_drop", "l2_costs"),
 )
 HIT_RATIO_DRIFT = Rule(
     name="hit_ratio_drift",
@@ -35,7 +35,7 @@ HIT_RATIO_DRIFT = Rule(
     unit="ratio",
     hold_seconds=0,
     clear_seconds=900,
-    inhibits=("tier_drop",),
+    inhibits=("hit_ratio_drop", "hit_ratio_floor", "tier_drop"),
 )
 HIT_RATIO_FLOOR = Rule(
     name="hit_ratio_floor",
@@ -46,7 +46,7 @@ HIT_RATIO_FLOOR = Rule(
     unit="ratio",
     hold_seconds=300,
     clear_seconds=300,
-    inhibits=("tier_drop",),
+    inhibits=("hit_ratio_drop", "hit_ratio_drift", "tier_drop"),
 )
 TIER_DROP = Rule(
     name="tier_drop",
@@ -60,7 +60,7 @@ TIER_DROP = Rule(
         "L2: look at the pool: workers, room, and whether stores complete.",
     ),
     unit="ratio",
-    hold_seconds=600,
+    hold_seconds=1200,
     clear_seconds=300,
 )
 TTFT_BURN = Rule(
@@ -91,7 +91,15 @@ L2_OUTAGE = Rule(
     unit="share",
     hold_seconds=120,
     clear_seconds=300,
-    inhibits=("hit_ratio_drop", "hit_ratio_drift", "hit_ratio_floor", "tier_drop", "l2_costs", "ttft_burn"),
+    inhibits=(
+        "hit_ratio_drop",
+        "hit_ratio_drift",
+        "hit_ratio_floor",
+        "tier_drop",
+        "l2_costs",
+        "ttft_burn",
+        "requests_deferred",
+    ),
     scope=Scope.CLUSTER,
 )
 REQUESTS_FAILING = Rule(
@@ -107,12 +115,37 @@ REQUESTS_FAILING = Rule(
     hold_seconds=60,
     clear_seconds=300,
 )
+POOL_FULL = Rule(
+    name="pool_full",
+    title="The pool is full",
+    severity=Severity.CRITICAL,
+    meaning="Less than 5 % of the pool is free, and what is submitted to it is not stored (or nobody tells whether "
+    "it is). What is in it is still served; what is new never gets there, so that the hit ratio sinks as it ages.",
+    advice=(
+        "Free room, oldest first, or add workers.",
+        "See which endpoint writes so much: a replica that never finds what it stored fills the pool alone.",
+    ),
+    unit="share",
+    hold_seconds=120,
+    clear_seconds=300,
+    inhibits=(
+        "hit_ratio_drop",
+        "hit_ratio_drift",
+        "hit_ratio_floor",
+        "tier_drop",
+        "l2_outage",
+        "l2_costs",
+        "pool_filling",
+    ),
+    scope=Scope.CLUSTER,
+)
 POOL_FILLING = Rule(
     name="pool_filling",
     title="The pool fills up",
     severity=Severity.WARNING,
-    meaning="At the pace of its last hour's writes the pool is full within 4 hours, or it is above 95 %. A full pool "
-    "answers writes with I/O errors, and evicts nothing by itself.",
+    meaning="At the pace of its last hour's writes the pool is full within 4 hours. A full pool answers writes with "
+    "I/O errors, and evicts nothing by itself. Not of a pool in which room is made as it is needed: one that has taken "
+    "stores at its brim within a day.",
     advice=(
         "Free room, oldest first, or add workers.",
         "Lower the time to live if Curvine's own can hold it at this pace.",
@@ -146,9 +179,9 @@ REQUESTS_DEFERRED = Rule(
         "Restart it; engines give up by themselves only after minutes.",
     ),
     unit="requests",
-    hold_seconds=60,
+    hold_seconds=120,
     clear_seconds=120,
-    inhibits=("hit_ratio_drop", "hit_ratio_drift", "hit_ratio_floor", "tier_drop", "ttft_burn", "l2_outage"),
+    inhibits=("hit_ratio_drop", "hit_ratio_drift", "hit_ratio_floor", "tier_drop", "ttft_burn", "l2_costs"),
 )
 NO_DATA = Rule(
     name="no_data",
@@ -191,6 +224,7 @@ DECK_STALE = Rule(
         "ttft_burn",
         "l2_outage",
         "requests_failing",
+        "pool_full",
         "pool_filling",
         "l2_costs",
         "requests_deferred",
@@ -203,6 +237,7 @@ RULES = (
     REQUESTS_FAILING,
     NO_DATA,
     REQUESTS_DEFERRED,
+    POOL_FULL,
     L2_OUTAGE,
     TTFT_BURN,
     HIT_RATIO_DROP,

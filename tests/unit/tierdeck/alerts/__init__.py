@@ -1,0 +1,1 @@
+"""Alerting, the pure part."""

@@ -1,0 +1,209 @@
+"""What is lost, full, failing, late, silent: each condition on its case, on its look-alikes, and unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.unit.tierdeck.alerts.scenes import CHAT, NVME, run, scenes
+from tierdeck.account import PoolAccount
+from tierdeck.alerts.alert import Subject
+from tierdeck.alerts.conditions.cost import L2Costs
+from tierdeck.alerts.conditions.l2 import L2Outage
+from tierdeck.alerts.conditions.pool import PoolFilling
+from tierdeck.alerts.conditions.requests import RequestsDeferred, RequestsFailing
+from tierdeck.alerts.conditions.silent import NoData
+from tierdeck.alerts.conditions.ttft import Objective, TtftBurn
+from tierdeck.alerts.judgement import Detector, Judgement
+from tierdeck.alerts.minute import Scene
+from tierdeck.fleet import POOL
+from tierdeck.histogram import Histogram
+
+TIB = 2**40
+
+
+def verdicts(judgements: list[Judgement]) -> list[bool | None]:
+    return [one.is_bad for one in judgements]
+
+
+def test_silence_is_no_ratio_of_zero() -> None:
+    gone, there = {"replicas": 2, "readable": 0}, {"replicas": 2, "readable": 1}
+    judged = run(NoData(), scenes([there, gone, {"replicas": 0, "readable": 0}]))
+    assert verdicts(judged) == [False, True, False], "an endpoint without replicas is asleep"
+    assert judged[1].words == "None of 2 replicas of chat could be read."
+
+
+def test_failed_requests_count_over_five_minutes() -> None:
+    well, ill = {"requests": 100.0, "failed": 0.0}, {"requests": 100.0, "failed": 4.0}
+    judged = run(RequestsFailing(), scenes([well, well, ill, ill, *[well] * 6]))
+    assert verdicts(judged) == [False, False, True, True, True, True, True, False, False, False]
+    assert judged[3].value == pytest.approx(8 / 400)
+    assert "8 of 400 requests of chat failed" in judged[3].words
+
+
+def test_a_few_failures_are_none_of_the_fleet_and_unknown_is_not_none() -> None:
+    judged = run(RequestsFailing(), scenes([{"requests": 5.0, "failed": 2.0}, {"requests": 5.0, "failed": None}]))
+    assert verdicts(judged)[0] is False
+    assert verdicts(run(RequestsFailing(), scenes([{"requests": 5.0}]))) == [None]
+
+
+def test_requests_that_wait_are_no_trouble_while_something_is_loaded() -> None:
+    loading = {"deferred": 10.0, "running": 4.0, "stuck": ()}
+    assert verdicts(run(RequestsDeferred(), scenes([loading] * 5))) == [False] * 5
+
+
+def test_the_same_replica_must_be_stuck_for_two_minutes() -> None:
+    one, other = {"deferred": 3.0, "stuck": ("chat-0",)}, {"deferred": 3.0, "stuck": ("chat-1",)}
+    judged = run(RequestsDeferred(), scenes([one, other, other, {"deferred": 0.0}]))
+    assert verdicts(judged) == [False, False, True, False]
+    assert judged[2].evidence["replicas"] == "chat-1"
+    assert judged[3].is_clear
+
+
+def pool(free: float, *, lost: float = 0.0, capacity: float = 3 * TIB) -> PoolAccount:
+    return PoolAccount(capacity_bytes=capacity, available_bytes=free, live=3.0 - lost, lost=0.0, blacklisted=lost)
+
+
+STORING: dict[str, float] = {"stores_submitted": 100.0, "stores_completed": 98.0}
+LOSING = {"stores_submitted": 100.0, "stores_completed": 0.0}
+
+
+def test_a_pool_that_will_be_full_in_time_to_act() -> None:
+    hours = 8
+    free = [TIB * (1 - number / (60 * hours)) for number in range(60 * hours)]
+    judged = [one for one in run_pool(free, STORING) if one.is_bad]
+    first = judged[0]
+    assert first.value is not None
+    assert 3.9 * 3600 < first.value <= 4 * 3600
+    assert "the last hour's pace it is full in" in first.words
+
+
+def run_pool(free: list[float], figures: dict[str, float], rule: str = "pool_filling") -> list[Judgement]:
+    return run(PoolFilling(), scenes([figures] * len(free), [pool(one) for one in free]), rule)
+
+
+def test_a_pool_kept_at_its_brim_by_evictions_is_not_filling() -> None:
+    brim = [TIB * (0.02 + 0.002 * (number % 5)) for number in range(120)]
+    for rule in ("pool_filling", "pool_full"):
+        assert not any(verdicts(run_pool(brim, STORING, rule)))
+
+
+def test_a_full_pool_that_takes_nothing_is_full() -> None:
+    assert verdicts(run_pool([0.0] * 20, LOSING, "pool_full"))[-1] is True
+    assert verdicts(run_pool([0.0] * 20, {}, "pool_full"))[-1] is True, "nobody tells that stores complete"
+    assert not any(verdicts(run_pool([0.0] * 20, LOSING))), "one that is full fills no more"
+
+
+def test_a_pool_that_took_stores_at_its_brim_is_full_only_without_any_room() -> None:
+    brim, figures = [0.02 * TIB] * 20, [STORING] * 10 + [LOSING] * 10
+    judged = run(PoolFilling(), scenes(figures, [pool(one) for one in brim]), "pool_full")
+    assert not any(verdicts(judged)), "stores are lost for another reason"
+    empty = [0.02 * TIB] * 10 + [0.0] * 10
+    assert verdicts(run(PoolFilling(), scenes(figures, [pool(one) for one in empty]), "pool_full"))[-1] is True
+
+
+def test_a_new_pool_that_fills_has_only_begun() -> None:
+    free = [3 * TIB - number * 0.01 * TIB for number in range(90)]
+    assert not any(verdicts(run_pool(free, STORING)))
+
+
+def test_a_pool_of_which_nothing_is_told_is_not_judged() -> None:
+    (scene,) = scenes([{}], [PoolAccount(reason="master did not answer")])
+    assert verdicts(list(PoolFilling().judge(scene))) == [None, None]
+
+
+def l2(figures: Sequence[Mapping[str, object]], pools: list[PoolAccount] | None = None) -> list[Judgement]:
+    judged = run(L2Outage(), scenes(figures, pools or ()))
+    assert {one.subject for one in judged} == {Subject("east", POOL)}
+    return judged
+
+
+def test_lost_workers_are_an_outage_until_they_are_how_it_is() -> None:
+    pools = [pool(TIB)] * 5 + [pool(TIB, lost=1)] * 1500
+    judged = l2([STORING] * len(pools), pools)
+    assert verdicts(judged)[:5] == [False] * 5
+    assert (verdicts(judged)[5], verdicts(judged)[1000]) == (True, True)
+    assert verdicts(judged)[-1] is False, "since a day it is the usual number"
+    assert judged[5].words == "L2 is not working: 1 workers of nvme are lost."
+
+
+def test_stores_that_never_complete_and_those_on_their_way() -> None:
+    judged = l2([STORING] * 6 + [LOSING] * 6)
+    assert not any(verdicts(judged)[:6])
+    assert verdicts(judged)[-1] is True
+    assert verdicts(l2([{"stores_submitted": 10.0, "stores_completed": 0.0}])) == [False], "so few are in flight"
+
+
+def test_lost_stores_of_a_full_pool_are_told_by_the_pool() -> None:
+    assert verdicts(l2([LOSING] * 6, [pool(0.0)] * 6))[-1] is False
+
+
+FOUND = {
+    "prompt_tokens": 10_000.0,
+    "l0": 4_000.0,
+    "found_l1": 5_000.0,
+    "found_l2": 2_000.0,
+    "lookup_tokens": 10_000.0,
+    "stores_submitted": 50.0,
+    "stores_completed": 50.0,
+}
+
+
+def test_what_is_found_and_not_loaded() -> None:
+    well, ill = FOUND | {"loaded_tokens": 3_000.0}, FOUND | {"loaded_tokens": 1_000.0}
+    judged = l2([well] * 6 + [ill] * 6)
+    assert not any(verdicts(judged)[:6])
+    assert verdicts(judged)[-1] is True
+    assert "chat does not load what is found in it" in judged[-1].words
+
+
+def test_a_pool_that_is_written_and_finds_nothing_where_it_used_to() -> None:
+    well = FOUND | {"loaded_tokens": 3_000.0}
+    blind = well | {"found_l2": 0.0, "found_l1": 7_000.0}
+    assert verdicts(l2([well] * 30 + [blind] * 5))[-1] is True
+    assert verdicts(l2([well] * 30 + [blind] * 3))[-1] is False, "not for long enough"
+    assert verdicts(l2([blind] * 45))[-1] is False, "it never served anything: nothing is lost"
+
+
+def test_of_an_l2_that_nobody_tells_of_nothing_is_said() -> None:
+    assert verdicts(l2([{"prompt_tokens": 1000.0}])) == [None]
+
+
+def ttft(late: float, soon: float) -> dict[str, object]:
+    return {"ttft": Histogram((0.5, 2.0), (soon, 0.0, late))}
+
+
+def test_ttft_spends_its_budget_only_where_both_windows_say_so() -> None:
+    detector = TtftBurn(lambda subject: Objective(0.95, 2.0) if subject == CHAT else None)
+    judged = run(detector, scenes([*[ttft(1, 99)] * 60, *[ttft(90, 10)] * 60, *[ttft(1, 99)] * 40]))
+    bad = [number for number, one in enumerate(judged) if one.is_bad]
+    assert bad, "90 of 100 are late for an hour"
+    assert 60 < bad[0] < 120
+    assert (judged[-1].is_bad, judged[-1].is_clear) == (False, True), "the short windows are well again"
+
+
+def test_ttft_without_an_objective_or_a_bucket_for_it() -> None:
+    assert list(TtftBurn(lambda subject: None).judge(scenes([ttft(9, 1)])[0])) == []
+    beyond = TtftBurn(lambda subject: Objective(0.95, 30.0))
+    assert verdicts(run(beyond, scenes([ttft(90, 10)] * 70)))[-1] is None, "no bucket reaches to the objective"
+
+
+def test_loading_dearer_than_computing() -> None:
+    cheap = {"load_seconds": 1.0, "load_tokens": 20_000.0, "prefill_seconds": 6.2, "computed_tokens": 20_000.0}
+    dear = cheap | {"load_seconds": 7.0}
+    assert verdicts(run(L2Costs(), scenes([cheap] * 3))) == [False] * 3
+    judged = run(L2Costs(), scenes([dear] * 3))
+    assert verdicts(judged) == [True] * 3
+    assert judged[0].words == "Loading a token takes chat 350 µs, computing one 310 µs."
+    assert verdicts(run(L2Costs(), scenes([{"load_seconds": 1.0}]))) == [None]
+
+
+@pytest.mark.parametrize("detector", [L2Outage(), PoolFilling(), RequestsFailing(), NoData(), RequestsDeferred()])
+def test_nothing_there_is_nothing_judged(detector: Detector) -> None:
+    judged = list(detector.judge(Scene(0.0, {})))
+    assert judged == []
+
+
+def test_a_pool_is_named() -> None:
+    assert NVME.name == "nvme"

@@ -1,0 +1,165 @@
+"""What is usual for a ratio at a time of day: learnt from days of the same kind, or else from the last hours."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import deque
+from dataclasses import dataclass
+from statistics import median
+
+SLOT_SECONDS = 600.0
+DAY_SECONDS = 86400.0
+SLOTS_A_DAY = 144
+_DAYS_KEPT = 21
+_DAYS_USED = 14
+_TRAIL_SLOTS = 24
+_TRAIL_SECONDS = 8 * 3600.0
+# An hour of figures says where the level is; with less nothing is called usual.
+_LEAST_TRAIL = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is usual now, in points.
+
+    Attributes:
+        value: the level.
+        guard: the least drop that may be called one, as surely as the level is known.
+        level: where the ratio itself was in the last hours: it has to have fallen from there too. None: need not.
+        days: of this kind that it was learnt from; 0: of the other kind, or of the last hours alone.
+        slow: what a slow loss is held against; None: nothing is known that would not sink with it.
+    """
+
+    value: float
+    guard: float
+    level: float | None = None
+    days: int = 0
+    slow: float | None = None
+
+    def widened(self, minutes: float) -> float:
+        """What the noise of a window grows by, since what is usual was itself learnt from noisy slots.
+
+        The variance of a median of n is 1.57 / n of one's; a day gives about 7 slots.
+        """
+        return math.sqrt(1.0 + 1.57 / 7.0 * (minutes * 60.0 / SLOT_SECONDS) / min(max(self.days, 1), 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """The least drop, in points, by what is known.
+
+    Attributes:
+        days: two days or more of this kind. day: one.
+        other_kind: days of the other kind, moved by what this kind's last hours were above or below them.
+        new_kind: the first hours of a kind never seen: it may be anywhere.
+        hours: nothing but the last hours.
+        own: how far it must have fallen from its own last hours, where what is usual is not certain.
+    """
+
+    days: float
+    day: float
+    other_kind: float
+    new_kind: float = 24.0
+    hours: float = 12.0
+    own: float = 6.0
+
+
+class Usual:
+    """Levels by slot of ten minutes.
+
+    Args:
+        utc_offset_seconds: of the clock that days and weekends go by.
+    """
+
+    def __init__(self, guards: Guards, utc_offset_seconds: float = 0.0) -> None:
+        self._guards = guards
+        self._offset = utc_offset_seconds
+        self._days: dict[int, array[float]] = {}
+        self._trail: deque[tuple[float, float]] = deque(maxlen=_TRAIL_SLOTS)
+        self._first_apart: list[float] = []
+
+    def learn(self, at: float, level: float) -> None:
+        """The level of the slot that began at `at`; slots come in order."""
+        day, slot = self._place(at)
+        if day not in self._days:
+            self._days[day] = array("f", [math.nan]) * SLOTS_A_DAY
+            for old in [other for other in self._days if other <= day - _DAYS_KEPT]:
+                del self._days[old]
+        self._days[day][slot] = level
+        if self._trail and is_weekend(self._place(self._trail[-1][0])[0]) != is_weekend(day):
+            self._first_apart.clear()
+        if len(self._first_apart) < 2 * _LEAST_TRAIL and (other := self._levels(at, not is_weekend(day))):
+            self._first_apart.append(level - median(other))
+        self._trail.append((at, level))
+
+    def forget(self, since: float) -> None:
+        """What was learnt of slots that ended after `since`."""
+        for at, _ in [entry for entry in self._trail if entry[0] + SLOT_SECONDS > since]:
+            day, slot = self._place(at)
+            self._days[day][slot] = math.nan
+        self._trail = deque((entry for entry in self._trail if entry[0] + SLOT_SECONDS <= since), maxlen=_TRAIL_SLOTS)
+
+    def restart(self) -> None:
+        """Nothing is usual any more."""
+        self._days.clear()
+        self._trail.clear()
+        self._first_apart.clear()
+
+    def expected(self, at: float) -> Expected | None:
+        """What is usual at `at`; None: too little is known."""
+        day, _ = self._place(at)
+        if found := self._levels(at, is_weekend(day)):
+            level = median(found)
+            return Expected(
+                level, self._guards.days if len(found) > 1 else self._guards.day, days=len(found), slow=level
+            )
+        trail = [(then, level) for then, level in self._trail if at - then <= _TRAIL_SECONDS]
+        if other := self._levels(at, not is_weekend(day)):
+            return self._of_the_other_kind(median(other), trail, day)
+        if len(trail) < _LEAST_TRAIL:
+            return None
+        return Expected(median(level for _, level in trail), self._guards.hours)
+
+    def _of_the_other_kind(self, level: float, trail: list[tuple[float, float]], day: int) -> Expected:
+        kind = is_weekend(day)
+        here = [(at, own) for at, own in trail if is_weekend(self._place(at)[0]) == kind]
+        apart = [own - median(other) for at, own in here if (other := self._levels(at, not kind))]
+        if len(apart) < _LEAST_TRAIL:
+            return Expected(level, self._guards.new_kind)
+        own = median(own for _, own in here)
+        slow = _bounded(level + median(self._first_apart)) if len(self._first_apart) >= _LEAST_TRAIL else None
+        return Expected(_bounded(level + median(apart)), self._guards.other_kind, own, slow=slow)
+
+    def _levels(self, at: float, weekend: bool) -> list[float]:  # noqa: FBT001 — one of two kinds of day
+        """One level a day: the median of that slot and its neighbours."""
+        day, _ = self._place(at)
+        pasts = sorted((one for one in self._days if one != day and is_weekend(one) == weekend), reverse=True)
+        # A single day's slot is as noisy as its traffic makes it: while days are few, more of each is taken.
+        reach = 3 if len(pasts) <= 3 else 2 if len(pasts) <= 5 else 1
+        around = [self._place(at + step * SLOT_SECONDS) for step in range(-reach, reach + 1)]
+        found: list[float] = []
+        for past in pasts[:_DAYS_USED]:
+            levels = [
+                level
+                for other, slot in around
+                if (days := self._days.get(past + other - day)) is not None and not math.isnan(level := days[slot])
+            ]
+            if levels:
+                found.append(median(levels))
+        return found
+
+    def _place(self, at: float) -> tuple[int, int]:
+        """(day since the epoch, slot of the day)."""
+        local = at + self._offset
+        day = math.floor(local / DAY_SECONDS)
+        return day, min(int((local - day * DAY_SECONDS) // SLOT_SECONDS), SLOTS_A_DAY - 1)
+
+
+def _bounded(points: float) -> float:
+    return min(max(points, 0.0), 100.0)
+
+
+def is_weekend(day: int) -> bool:
+    """Day 0 of the epoch was a Thursday."""
+    return (day + 3) % 7 >= 5
