@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from alerting.export.options import RuleOptions
+from alerting.export.rule_file import own_rule_file
 from controller.api.rights import rules
 from tests.support.helm import CHART, Helm, one_of
 from tests.support.kube_rest import Manifest
@@ -29,6 +31,11 @@ EVERYTHING: Manifest = {
         "endpoints": [{"name": "chat", "replicas": [{"name": "r", "targets": {"vllm": "http://10.0.0.1:8000"}}]}]
     },
     "extraEnv": [{"name": "TIERDECK_LOG_LEVEL", "value": "debug"}],
+    "alerting": {
+        "limits": {"defaults": {"floor": 0.4}},
+        "existingSecret": "notify",
+        "env": [{"name": "TIERDECK_WARMING_TOKENS", "value": "500"}],
+    },
     "console": {"replicas": 2, "service": {"annotations": {"a": "b"}}},
     "ingress": {"enabled": True, "className": "nginx", "hosts": ["deck.example.org"], "annotations": {"a": "b"}},
     "networkPolicy": {"consoleFrom": [{"namespaceSelector": {}}]},
@@ -130,7 +137,7 @@ def test_the_embedded_store_has_one_pod_that_is_never_there_twice(helm: Helm) ->
     deployment = one_of(objects, "Deployment")
     assert deployment["spec"]["strategy"] == {"type": "Recreate"}
     spec = deployment["spec"]["template"]["spec"]
-    assert [one["name"] for one in spec["containers"]] == ["collectors", "controller", "console"]
+    assert [one["name"] for one in spec["containers"]] == ["collectors", "controller", "alerting", "console"]
     assert [one["command"] for one in spec["initContainers"]] == [["python", "-m", "db", "upgrade"]]
     assert {environment(one)["TIERDECK_HOME"] for one in containers(objects)} == {"/var/lib/tierdeck"}
     assert one_of(objects, "PersistentVolumeClaim")["spec"]["accessModes"] == ["ReadWriteOnce"]
@@ -153,7 +160,7 @@ def test_only_the_controllers_container_gets_a_token(helm: Helm) -> None:
 def test_with_postgresql_each_process_has_its_pod_and_a_job_migrates_first(helm: Helm) -> None:
     objects = helm.template(POSTGRESQL)
     deployments = {one["metadata"]["name"]: one for one in objects if one["kind"] == "Deployment"}
-    assert set(deployments) == {"deck-tierdeck-collectors", "deck-tierdeck-controller", "deck-tierdeck-console"}
+    assert set(deployments) == {f"deck-tierdeck-{name}" for name in ("collectors", "controller", "alerting", "console")}
     job = one_of(objects, "Job")
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
     assert "serviceAccountName" not in job["spec"]["template"]["spec"], "none of ours is there yet"
@@ -167,6 +174,18 @@ def test_a_url_without_a_password_takes_it_from_the_secret(helm: Helm) -> None:
         named = environment(container)
         assert named["TIERDECK_DATABASE_URL"] == "postgresql+psycopg://tierdeck@db/tierdeck"
         assert named["PGPASSWORD"] == {"secretKeyRef": {"name": "store", "key": "password"}}
+
+
+def test_limits_and_channels_reach_the_alerting_process_alone(helm: Helm) -> None:
+    objects = helm.template(EVERYTHING)
+    limits = [one for one in objects if one["kind"] == "ConfigMap" and one["metadata"]["name"].endswith("-alerts")]
+    assert [yaml.safe_load(one["data"]["alerts.yaml"]) for one in limits] == [{"defaults": {"floor": 0.4}}]
+    mounting = {one["name"]: {mount["mountPath"] for mount in one["volumeMounts"]} for one in containers(objects)}
+    told = {one["name"]: environment(one) for one in containers(objects)}
+    assert told["alerting"]["TIERDECK_ALERTS_FILE"] == "/etc/tierdeck/alerts/alerts.yaml"
+    assert told["alerting"]["TIERDECK_WARMING_TOKENS"] == "500"
+    for path in ("/etc/tierdeck/alerts", "/etc/tierdeck/notify"):
+        assert [name for name, paths in mounting.items() if path in paths] == ["alerting"]
 
 
 def test_a_prometheus_and_a_configuration_reach_the_collectors(helm: Helm) -> None:
@@ -205,7 +224,7 @@ def test_only_the_consoles_port_is_open_unless_our_metrics_are_scraped(helm: Hel
 
     known = ("--api-versions", "monitoring.coreos.com/v1/PodMonitor")
     assert ports() == [8501]
-    assert ports(*known) == ports(podMonitor={"mode": "always"}) == [8501, 9464, 9465]
+    assert ports(*known) == ports(podMonitor={"mode": "always"}) == [8501, 9464, 9465, 9466]
     assert ports(*known, podMonitor={"mode": "never"}) == [8501]
 
 
@@ -321,3 +340,10 @@ def test_the_chart_and_the_package_have_one_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     assert f'version = "{chart["appVersion"]}"' in project
+
+
+def test_the_rules_on_our_own_processes_are_the_exported_ones(helm: Helm) -> None:
+    assert not [one for one in helm.template() if one["kind"] == "PrometheusRule"]
+    made = one_of(helm.template({"prometheusRule": {"enabled": True, "labels": {"release": "prom"}}}), "PrometheusRule")
+    assert made["metadata"]["labels"]["release"] == "prom"
+    assert made["spec"] == own_rule_file(RuleOptions())

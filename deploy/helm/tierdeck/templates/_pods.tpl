@@ -66,6 +66,14 @@ volumes:
   - name: prometheus
     secret: {secretName: {{ $root.Values.prometheus.existingSecret }}, defaultMode: 0440}
   {{- end }}
+  {{- if and (has "alerting" .processes) $root.Values.alerting.limits }}
+  - name: alerts
+    configMap: {name: {{ include "tierdeck.fullname" $root }}-alerts}
+  {{- end }}
+  {{- if and (has "alerting" .processes) $root.Values.alerting.existingSecret }}
+  - name: notify
+    secret: {secretName: {{ $root.Values.alerting.existingSecret }}, defaultMode: 0440}
+  {{- end }}
   {{- if has "controller" .processes }}
   {{- /* The service account's token, as it would be mounted by itself, for the controller's container only. */}}
   - name: kube-api-access

@@ -125,6 +125,36 @@ livenessProbe:
     - {name: kube-api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
 {{- end -}}
 
+{{- define "tierdeck.alerting" -}}
+- name: alerting
+  image: {{ include "tierdeck.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  command: [python, -m, alerting]
+  env:
+    {{- include "tierdeck.env" . | nindent 4 }}
+    - {name: TIERDECK_METRICS_ADDRESS, value: 0.0.0.0}
+    - {name: TIERDECK_METRICS_PORT, value: "9466"}
+    {{- if .Values.alerting.limits }}
+    - {name: TIERDECK_ALERTS_FILE, value: /etc/tierdeck/alerts/alerts.yaml}
+    {{- end }}
+    {{- with .Values.alerting.env }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  ports:
+    - {name: alerting, containerPort: 9466, protocol: TCP}
+  {{- include "tierdeck.metricsProbes" "alerting" | nindent 2 }}
+  resources: {{- toYaml .Values.alerting.resources | nindent 4 }}
+  securityContext: {{- include "tierdeck.securityContext" . | nindent 4 }}
+  volumeMounts:
+    {{- include "tierdeck.mounts" (dict "root" . "process" "alerting") | nindent 4 }}
+    {{- if .Values.alerting.limits }}
+    - {name: alerts, mountPath: /etc/tierdeck/alerts, readOnly: true}
+    {{- end }}
+    {{- if .Values.alerting.existingSecret }}
+    - {name: notify, mountPath: /etc/tierdeck/notify, readOnly: true}
+    {{- end }}
+{{- end -}}
+
 {{/* Ready only while the store answers; alive as long as it serves, so that a store that is away restarts nothing. */}}
 {{- define "tierdeck.console" -}}
 - name: console

@@ -1,0 +1,243 @@
+"""The process: judges each minute as it is rolled up, writes what changed, and has it said."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from alerting import metrics
+from alerting.circumstances import circumstances
+from alerting.config import AlertLimits
+from alerting.judge import MINUTE, Judge, wants_causes
+from alerting.learning import learn
+from alerting.notify.configured import Configured
+from alerting.notify.notifier import Notifier
+from db import Store
+from health.pulse import Pulse
+from tierdeck.alerts.alert import Alert, Subject
+from tierdeck.alerts.causes import find_causes
+from tierdeck.alerts.causes.unknown import Unknown
+from tierdeck.alerts.conditions.cost import L2Costs
+from tierdeck.alerts.conditions.l2 import L2Outage
+from tierdeck.alerts.conditions.pool import PoolFilling
+from tierdeck.alerts.conditions.requests import RequestsDeferred, RequestsFailing
+from tierdeck.alerts.conditions.silent import NoData
+from tierdeck.alerts.conditions.ttft import TtftBurn
+from tierdeck.alerts.hit_ratio import HitRatioDetector
+from tierdeck.alerts.hit_ratio_limits import HitRatioLimits
+from tierdeck.alerts.judgement import Detector, Judgement
+from tierdeck.alerts.life import LIMITS
+from tierdeck.alerts.minute import Scene
+from tierdeck.alerts.rules import DECK_STALE
+from tierdeck.errors import TierdeckError
+from tierdeck.settings import Settings
+from tierdeck.units import format_seconds
+
+log = structlog.get_logger()
+
+_NAME = "alerting"
+_TICK_SECONDS = 1.0
+_STOP_SECONDS = 5.0
+_BEAT_SECONDS = 10.0
+_LEASE_SECONDS = 45.0
+_REPLAYED_SECONDS = 3600.0
+"""What was judged before is looked at again at a start, so that windows are filled; nothing is said of it."""
+_BEHIND_SECONDS = 1800.0
+"""Further behind, minutes are left out: an alert about the past helps nobody."""
+_STALE_SECONDS = 300.0
+_SETTLED_SECONDS = 20.0
+"""After a minute's end until its rounds are in the store and rolled up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What files and addresses of the settings say, read once at the start."""
+
+    limits: AlertLimits = field(default_factory=AlertLimits)
+    ways: Configured = field(default_factory=Configured)
+
+
+class Alerting:
+    """One alerting process of one cluster; several of a cluster take turns by a lease."""
+
+    def __init__(self, settings: Settings, store: Store, told: Told, version: str, pulse: Pulse) -> None:
+        self._settings = settings
+        self._store = store
+        self._limits = told.limits
+        self._notifier = Notifier(store, told.ways, settings.console_url, settings.renotify_seconds)
+        self._judged_at: float | None = None
+        self._version = version
+        self._pulse = pulse
+        self._judge: Judge | None = None
+        self._ratios: HitRatioDetector | None = None
+        self._next_at: float | None = None
+        self._trouble = ""
+        self._started_at = time.time()
+        self._instance = f"{socket.gethostname()}:{os.getpid()}"
+        self._lease = f"{_NAME}/{settings.cluster}"
+
+    @property
+    def trouble(self) -> str:
+        """What keeps it from judging; empty: nothing."""
+        return self._trouble
+
+    def run(self, stop: threading.Event) -> None:
+        """Judge until told to stop; then sign off."""
+        threads = [
+            threading.Thread(target=loop, args=(stop,), name=name, daemon=True)
+            for name, loop in (("beat", self._beats), ("say", self._says))
+        ]
+        for thread in threads:
+            thread.start()
+        while not stop.is_set():
+            self._pulse.beat(_NAME)
+            self.tick(time.time())
+            stop.wait(_TICK_SECONDS)
+        for thread in threads:
+            thread.join(timeout=_STOP_SECONDS)
+        self._notifier.close()
+        with contextlib.suppress(TierdeckError):
+            self._store.drop_lease(self._lease, self._instance)
+            self._store.sign_off(_NAME, self._instance, time.time())
+
+    def tick(self, now: float) -> None:
+        """Judge what has come in since the last time; a failure is said, and tried again at the next."""
+        try:
+            if self._store.hold_lease(self._lease, self._instance, now, _LEASE_SECONDS):
+                self._judge_until(now)
+            else:
+                self._judge = None  # another one judges: what it does can't be known here
+        except TierdeckError as error:
+            self._judge = None  # it may have seen a minute whose outcome was not written: begin anew from the store
+            self._say(error.line())
+        except Exception as error:  # a fault of ours must not end alerting for all: told as trouble, with its traceback
+            log.exception("judging_failed")
+            self._trouble = f"a fault of Tierdeck's own, alerts may be missing: {error!r}"
+            self._judge = None
+        else:
+            self._trouble = ""
+
+    def _judge_until(self, now: float) -> None:
+        judge = self._judge or self._begin(now)
+        rolled = self._store.rolled_up_to()
+        self._tell_staleness(judge, rolled, now)
+        if rolled is None:
+            return
+        if self._next_at is None or now - self._next_at > _BEHIND_SECONDS:
+            self._next_at = (min(rolled, now) - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
+        while self._next_at + MINUTE + _SETTLED_SECONDS <= min(rolled, now):
+            self._heed(judge)
+            self._write(judge, judge.step(self._scene(self._next_at)), self._next_at + MINUTE)
+            self._next_at += MINUTE
+
+    def _begin(self, now: float) -> Judge:
+        """With what the store remembers: what is usual, the last hour, and the alerts that are open."""
+        cluster, limits = self._settings.cluster, self._limits
+        ratios = HitRatioDetector(lambda subject: HitRatioLimits(floor=limits.floor(subject)))
+        judged_up_to = self._store.judged_up_to(cluster)
+        next_at = judged_up_to if judged_up_to is not None and now - judged_up_to <= _BEHIND_SECONDS else None
+        until = next_at if next_at is not None else (now - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
+        replayed = until - _REPLAYED_SECONDS
+        learn(self._store, ratios, cluster, replayed)
+        detectors: list[Detector] = [
+            ratios,
+            TtftBurn(limits.objective),
+            L2Outage(),
+            RequestsFailing(),
+            RequestsDeferred(),
+            PoolFilling(),
+            L2Costs(),
+            NoData(),
+        ]
+        lately = self._store.alerts(until - LIMITS.flap_seconds, now, cluster)
+        judge = Judge(detectors, [*lately, *self._store.open_alerts(cluster)], limits.is_on)
+        at = replayed
+        while at < until:
+            judge.remember(self._scene(at))
+            at += MINUTE
+        self._judge, self._ratios, self._next_at = judge, ratios, until
+        log.info("alerting_began", judged_up_to=judged_up_to, open=len(judge.lives.open))
+        return judge
+
+    def _heed(self, judge: Judge) -> None:
+        """What people did about alerts meanwhile."""
+        alerts = self._store.open_alerts(self._settings.cluster)
+        judge.keep(alerts)
+        for alert in alerts:
+            if alert.acknowledged is not None and self._ratios is not None:
+                self._ratios.accept(replace(alert.subject, part=""), alert.acknowledged.at)
+
+    def _write(self, judge: Judge, changed: Sequence[Alert], now: float) -> None:
+        """With its causes, and with what is to be said, in one transaction."""
+        explained = [self._explained(alert, now) for alert in changed]
+        current = {alert.key: alert for alert in (*judge.lives.open, *explained)}
+        notices = self._notifier.compose(current.values(), now)
+        judge.keep(self._store.save_alerts(explained, notices, now, judged=self._settings.cluster))
+        self._judged_at = now
+        metrics.LAST_EVALUATION.set(now)
+        metrics.FIRING.set(len(judge.lives.firing))
+
+    def _explained(self, alert: Alert, now: float) -> Alert:
+        if not wants_causes(alert, now):
+            return alert
+        found = find_causes(circumstances(self._store, alert, now, self._settings.stale_after_seconds))
+        # what was established while it could be seen is not taken back for not being seen any more
+        is_better = any(cause.name != Unknown.name for cause in found) or not alert.causes
+        return replace(alert, causes=found) if is_better else alert
+
+    def _tell_staleness(self, judge: Judge, rolled: float | None, now: float) -> None:
+        """Tierdeck's own: figures that no longer come in. Before the first ones there is nothing to miss."""
+        if rolled is None:
+            return
+        age = max(0.0, now - rolled)
+        judgement = Judgement(
+            DECK_STALE.name,
+            Subject(self._settings.cluster, ""),
+            age > _STALE_SECONDS,
+            is_clear=age < _STALE_SECONDS / 2,
+            value=age,
+            expected=0.0,
+            depth=age,
+            words=f"The newest figures in the store are {format_seconds(age)} old.",
+        )
+        changed = judge.tell(judgement, now)
+        if changed:
+            self._write(judge, changed, now)
+
+    def _scene(self, at: float) -> Scene:
+        return self._store.scene(at, self._settings.cluster, stale_after_seconds=self._settings.stale_after_seconds)
+
+    def _say(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            log.warning("judging_failed", reason=trouble)
+        self._trouble = trouble
+
+    def _says(self, stop: threading.Event) -> None:
+        """Apart from judging: a channel that is slow holds up no rule."""
+        while not stop.is_set():
+            self._pulse.beat("say")
+            try:
+                self._notifier.run_once(time.time(), judged_at=self._store.judged_up_to(self._settings.cluster))
+            except TierdeckError as error:
+                log.warning("saying_failed", reason=error.line())
+            except Exception:  # the next round tries again; what was not said is still in the outbox
+                log.exception("saying_failed")
+            stop.wait(_TICK_SECONDS)
+
+    def _beats(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            now = time.time()
+            try:
+                self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=self._trouble)
+            except TierdeckError as error:
+                log.warning("beat_failed", reason=error.line())
+            except Exception:  # a thread that ends here would show a live process as dead
+                log.exception("beat_failed")
+            stop.wait(_BEAT_SECONDS)

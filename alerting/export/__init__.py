@@ -1,0 +1,1 @@
+"""Rules, routes and boards for those who live in Prometheus, Alertmanager and Grafana."""

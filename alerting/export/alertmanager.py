@@ -1,0 +1,131 @@
+"""A part of Alertmanager's configuration: routes, receivers, and what keeps what else quiet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from alerting.export.own import WATCHDOG
+from alerting.export.rule_file import Document, dumped
+from tierdeck.alerts.rule import Rule, Scope
+from tierdeck.alerts.rules import BY_NAME, RULES
+
+_HEAD = """\
+# Made by `tierdeck export alertmanager` (docs/export.md). A whole configuration that can be tried as it is;
+# take into yours: the route `alertname=~"Tierdeck.*"`, its receivers, the inhibit rules and the time interval.
+"""
+EQUAL: dict[Scope, tuple[str, ...]] = {
+    Scope.SUBJECT: ("cluster", "endpoint"),
+    Scope.CLUSTER: ("cluster",),
+    Scope.ALL: (),
+}
+"""Labels in which the alert that silences and the silenced one agree, by how far it reaches."""
+_WORKING_HOURS = "tierdeck-working-hours"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOptions:
+    """Where alerts go; what is empty is left out.
+
+    Attributes:
+        slack_url_file: file on Alertmanager's machine with the URL of a Slack webhook.
+        pager_key_file: the same with a PagerDuty key, for critical alerts.
+        webhook: URL that gets every alert.
+        heartbeat: URL that tells when the watchdog no longer comes.
+    """
+
+    slack_url_file: str = ""
+    channel: str = "#alerts"
+    pager_key_file: str = ""
+    webhook: str = ""
+    heartbeat: str = ""
+
+
+def alertmanager(options: RouteOptions) -> Document:
+    """Route, receivers, inhibit rules and a time interval."""
+    ours = {
+        "matchers": ['alertname=~"Tierdeck.*"'],
+        "receiver": "tierdeck",
+        "group_by": ["alertname", "cluster", "endpoint"],
+        "group_wait": "30s",
+        "group_interval": "5m",
+        "repeat_interval": "4h",
+        "routes": [
+            {
+                "matchers": [f'alertname="{WATCHDOG.alertname}"'],
+                "receiver": "tierdeck-heartbeat",
+                "group_wait": "0s",
+                "group_interval": "1m",
+                "repeat_interval": "1m",
+            },
+            {"matchers": ['severity="critical"'], "receiver": "tierdeck-page", "repeat_interval": "1h"},
+            {
+                "matchers": ['severity="info"'],
+                "receiver": "tierdeck",
+                "active_time_intervals": [_WORKING_HOURS],
+                "repeat_interval": "24h",
+            },
+        ],
+    }
+    return {
+        "route": {"receiver": "default", "routes": [ours]},
+        "receivers": _receivers(options),
+        "inhibit_rules": inhibit_rules(),
+        "time_intervals": [
+            {
+                "name": _WORKING_HOURS,
+                "time_intervals": [
+                    {"weekdays": ["monday:friday"], "times": [{"start_time": "08:00", "end_time": "18:00"}]}
+                ],
+            }
+        ],
+    }
+
+
+def alertmanager_text(options: RouteOptions) -> str:
+    """As YAML."""
+    return _HEAD + dumped(alertmanager(options))
+
+
+def inhibit_rules() -> list[Document]:
+    """One for each rule of the registry that keeps others quiet."""
+    return [_inhibit(rule) for rule in RULES if rule.inhibits]
+
+
+def _inhibit(rule: Rule) -> Document:
+    quiet = "|".join(BY_NAME[name].alertname for name in rule.inhibits)
+    found: Document = {
+        "source_matchers": [f'alertname="{rule.alertname}"'],
+        "target_matchers": [f'alertname=~"{quiet}"'],
+    }
+    if EQUAL[rule.scope]:
+        found["equal"] = list(EQUAL[rule.scope])
+    return found
+
+
+def _receivers(options: RouteOptions) -> list[Document]:
+    usual: Document = {}
+    if options.slack_url_file:
+        usual["slack_configs"] = [
+            {
+                "api_url_file": options.slack_url_file,
+                "channel": options.channel,
+                "send_resolved": True,
+                "title": "{{ .CommonAnnotations.summary }}",
+                "title_link": "{{ .CommonAnnotations.runbook_url }}",
+                "text": "{{ range .Alerts }}{{ .Annotations.description }}\n{{ end }}",
+            }
+        ]
+    if options.webhook:
+        usual["webhook_configs"] = [{"url": options.webhook, "send_resolved": True}]
+    pages: Document = {}
+    if options.pager_key_file:
+        pages["pagerduty_configs"] = [{"routing_key_file": options.pager_key_file, "severity": "critical"}]
+    beat: Document = {}
+    if options.heartbeat:
+        beat["webhook_configs"] = [{"url": options.heartbeat, "send_resolved": False}]
+    return [
+        {"name": "default"},
+        {"name": "tierdeck", **usual},
+        {"name": "tierdeck-page", **usual, **pages},
+        {"name": "tierdeck-heartbeat", **beat},
+    ]
