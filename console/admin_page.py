@@ -75,7 +75,8 @@ def admin_page(told: Told, url: str, kept_seconds: Mapping[str, int], now: float
 def kept_seconds(settings: Settings) -> dict[str, int]:
     """How long each kind of row is kept."""
     return {_KEPT[one]: told for one, told in settings.retention_seconds.items()} | {
-        "events": settings.event_retention_seconds
+        "events": settings.event_retention_seconds,
+        "alerts that are over": settings.alert_retention_seconds,
     }
 
 

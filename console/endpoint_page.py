@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from console.alert_marks import Stretch, alert_stretches, maintenance_stretches
 from console.deployment import Seen, strategy_words
 from console.deployment_part import DeploymentPart, deployment_part
 from console.fleet_page import model_words, replica_words
@@ -19,6 +20,8 @@ from console.words import GLYPHS, bounds_words, quantile_of, quantile_words, rat
 from console.worth import worth_words
 from db import PoolNow
 from tierdeck.account import ReplicaAccount
+from tierdeck.alerts.alert import Alert
+from tierdeck.alerts.silence import Silence
 from tierdeck.deployed import Deployed
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.fleet import Endpoint
@@ -56,6 +59,7 @@ class EndpointPage:
     worth: str = ""
     events: pd.DataFrame = field(default_factory=pd.DataFrame)
     tenants: pd.DataFrame = field(default_factory=pd.DataFrame)
+    stretches: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class Told:
     Attributes:
         whole, by_replica: as `Store.endpoint_series` and `replica_series`.
         events: of the window, those of the cluster's pools among them; `latest`: the last ones of all.
+        alerts: of the window, of this endpoint and of the cluster's pools; silences: all.
     """
 
     whole: pd.DataFrame
@@ -74,6 +79,8 @@ class Told:
     latest: pd.DataFrame
     deployed: Deployed | None = None
     pools: Sequence[PoolNow] = ()
+    alerts: Sequence[Alert] = ()
+    silences: Sequence[Silence] = ()
 
 
 def endpoint_page(
@@ -93,18 +100,22 @@ def endpoint_page(
     rows = pd.DataFrame([_row(account, summary) for account, summary in part.replicas])
     if versions and len(rows):
         rows["version"] = rows["replica"].map(versions)
+    edges = span.start_at, span.end_at
+    windows = maintenance_stretches(told.silences, *edges, [(declared.cluster, declared.name)])
+    stretches = (*alert_stretches(told.alerts, *edges, told.silences), *windows)
     return EndpointPage(
         facts=" · ".join(facts),
         story=tell(span, [part], whole, whole),
         hits=whole[["at", "width_seconds", "hit_ratio"]],
         heat=_heat(by_replica, whole, span, [account.name for account, _ in part.replicas]),
-        moments=moments(span, told.events, by_replica),
+        moments=moments(span, told.events, by_replica, stretches),
         replicas=rows.astype(dict.fromkeys(NUMBERS, "float64")) if len(rows) else rows,
         states=tuple(f"{GLYPHS[state]} {state}: {state.meaning}" for state in sorted(states)),
         deployment=deployment_part(declared, seen),
         events=event_rows(told.latest, span.end),
         worth=worth_words(part.whole.worth) if part.whole.state.readable else "",
         tenants=pd.DataFrame([_tenant(salt, counts) for salt, counts in told.salts.items()]),
+        stretches=stretches,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from console.alert_marks import Stretch, alert_stretches, maintenance_stretches, merged
 from console.deployment import lasting_drift, owner_words
 from console.moments import Moment, event_rows, moments
 from console.note_lines import note_lines
@@ -17,6 +18,8 @@ from console.totals import EndpointSummary
 from console.trends import Trend, trend
 from console.words import GLYPHS, quantile_of, quantile_words, ratio_words
 from tierdeck.account import worst_first
+from tierdeck.alerts.alert import Alert
+from tierdeck.alerts.silence import Silence
 from tierdeck.deployed import Deployed
 from tierdeck.fleet import Endpoint
 
@@ -65,15 +68,20 @@ class FleetPage:
     rows: tuple[EndpointRow, ...]
     moments: tuple[Moment, ...] = ()
     events: pd.DataFrame = field(default_factory=pd.DataFrame)
+    stretches: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What the cluster's API tells beside the figures; events are those that matter, of the window and the latest."""
+    """What is told beside the figures: events are those that matter, of the window and the latest; alerts are those of
+    the window; silences are all.
+    """
 
     events: pd.DataFrame
     latest: pd.DataFrame
     deployed: Sequence[Deployed] = ()
+    alerts: Sequence[Alert] = ()
+    silences: Sequence[Silence] = ()
 
 
 def fleet_page(
@@ -101,8 +109,11 @@ def fleet_page(
     counts = [_some(clusters), _count(len(parts), "endpoint"), _count(replicas, "replica")] if parts else []
     scope = " · ".join(counts)
     story = tell(span, parts, by_endpoint, whole)
-    marks = moments(span, happening.events, is_fleet=True)
-    return FleetPage(scope, clusters, story, rows, marks, event_rows(happening.latest, span.end))
+    edges = span.start_at, span.end_at
+    windows = maintenance_stretches(happening.silences, *edges, list(declared))
+    stretches = (*alert_stretches(happening.alerts, *edges, happening.silences), *windows)
+    marks = moments(span, happening.events, stretches=stretches, is_fleet=True)
+    return FleetPage(scope, clusters, story, rows, marks, event_rows(happening.latest, span.end), merged(stretches))
 
 
 ORDERS: Mapping[str, Callable[[EndpointRow], float]] = {

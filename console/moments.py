@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from console.alert_marks import Stretch
 from console.story import Span
 from tierdeck.events import EventKind
 from tierdeck.fleet import POOL
@@ -46,13 +47,19 @@ class _Thing:
 
 
 def moments(
-    span: Span, events: pd.DataFrame, restarts: pd.DataFrame | None = None, *, is_fleet: bool = False
+    span: Span,
+    events: pd.DataFrame,
+    restarts: pd.DataFrame | None = None,
+    stretches: Sequence[Stretch] = (),
+    *,
+    is_fleet: bool = False,
 ) -> tuple[Moment, ...]:
     """Oldest first.
 
     Args:
         events: of the window, as `Store.events` gives them.
         restarts: `at`, `replica`, `restarts` as counters tell them; those that events tell too are left out.
+        stretches: of alerts and maintenance; those that began before the window are shaded only.
         is_fleet: endpoints are named, not pods.
     """
     whose = events["endpoint"].map(short_name) if is_fleet else events["replica"]
@@ -60,6 +67,10 @@ def moments(
         _Thing(at, EventKind(kind).label, name)
         for at, kind, name in zip(events["at"], events["kind"], whose, strict=True)
     ]
+    things += [
+        _Thing(one.start, one.kind.label, short_name(one.whose) if is_fleet else "")
+        for one in stretches if one.start > span.start
+    ]  # fmt: skip
     if restarts is not None:
         things += _counted(restarts, events, span)
     groups: list[list[_Thing]] = []
@@ -104,7 +115,7 @@ def _words(group: Sequence[_Thing]) -> str:
 
 
 def _plural(label: str, many: int) -> str:
-    return f"{many} {label}s" if label in ("restart", "rollout") else f"{many} × {label}"
+    return f"{many} {label}s" if label in ("restart", "rollout", "alert") else f"{many} × {label}"
 
 
 def _cut(name: str, room: int) -> str:

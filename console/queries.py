@@ -1,4 +1,4 @@
-"""What the views ask of the store: the only place that caches.
+"""What the views ask of the store; here and in `console.alert_queries` answers are kept, and nowhere else.
 
 Answers are shared by all who look: the keys are plain, and a window's end is a whole number of its
 steps, so that a thousand viewers cost what one costs.
@@ -57,7 +57,7 @@ def fleet_view(window: str, now: float) -> FleetPage:
     Raises:
         TierdeckError: the store can't be read; so for all queries here.
     """
-    return _fleet(_url(), window, _ends_at(window, now))
+    return _fleet(store_url(), window, _ends_at(window, now))
 
 
 def endpoint_view(cluster: str, endpoint: str, window: str, now: float) -> EndpointPage:
@@ -66,12 +66,12 @@ def endpoint_view(cluster: str, endpoint: str, window: str, now: float) -> Endpo
     Raises:
         UsageError: there is no such endpoint.
     """
-    return _endpoint(_url(), cluster, endpoint, window, _ends_at(window, now))
+    return _endpoint(store_url(), cluster, endpoint, window, _ends_at(window, now))
 
 
 def admin_view(now: float) -> AdminPage:
     """The Admin view."""
-    return _admin(_url(), _ends_at(DEFAULT, now))
+    return _admin(store_url(), _ends_at(DEFAULT, now))
 
 
 def refresh_seconds(window: str = DEFAULT) -> float:
@@ -81,44 +81,45 @@ def refresh_seconds(window: str = DEFAULT) -> float:
 
 def fleet() -> Fleet:
     """Which endpoints there are."""
-    return _inventory(_url())
+    return _inventory(store_url())
 
 
 def data_age(now: float) -> Freshness:
     """How old the newest round is."""
-    return freshness(_last_at(_url()), now, load_settings().stale_after_seconds)
+    return freshness(_last_at(store_url()), now, load_settings().stale_after_seconds)
 
 
 def filling_in(now: float) -> Freshness | None:
     """What is said of the past that is being filled in, if it is."""
-    return backfill_words(_backfills(_url()), now)
+    return backfill_words(_backfills(store_url()), now)
 
 
 def trouble(now: float) -> Freshness | None:
     """What keeps a process from its work, if anything does."""
-    return trouble_words(_processes(_url()), now)
+    return trouble_words(_processes(store_url()), now)
 
 
 def blindness() -> Freshness | None:
     """What is said of parts of a cluster that can't be seen, if there are any."""
-    return blind_words(_blind(_url()))
+    return blind_words(_blind(store_url()))
 
 
 def store_answers() -> float | None:
     """Ask the store something small, uncached: the newest round's instant."""
-    return _store(_url()).last_at()
+    return open_store(store_url()).last_at()
 
 
 def _ends_at(window: str, now: float) -> float:
     return WINDOWS[window].ends_at(now, load_settings().scrape_interval_seconds)
 
 
-def _url() -> str:
+def store_url() -> str:
+    """Where the store is; may hold a password."""
     return load_settings().store_url
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _store(url: str) -> Store:
+def open_store(url: str) -> Store:
     """One open store per process; a failure is not remembered."""
     return Store.open(url)
 
@@ -126,36 +127,36 @@ def _store(url: str) -> Store:
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _last_at(url: str) -> float | None:
     with query_time("data_age"):
-        return _store(url).last_at()
+        return open_store(url).last_at()
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _processes(url: str) -> pd.DataFrame:
     with query_time("processes"):
-        return _store(url).processes()
+        return open_store(url).processes()
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _backfills(url: str) -> list[Backfill]:
     with query_time("backfills"):
-        return _store(url).backfills()
+        return open_store(url).backfills()
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _blind(url: str) -> list[BlindPart]:
     with query_time("blind"):
-        return _store(url).blind()
+        return open_store(url).blind()
 
 
 @st.cache_data(ttl=_STATUS_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _inventory(url: str) -> Fleet:
     with query_time("inventory"):
-        return Fleet(tuple((endpoint.cluster, endpoint.name) for endpoint in _store(url).endpoints()))
+        return Fleet(tuple((endpoint.cluster, endpoint.name) for endpoint in open_store(url).endpoints()))
 
 
 @st.cache_data(ttl=_TTL_SECONDS, max_entries=32, show_spinner=False)
 def _fleet(url: str, window: str, end_at: float) -> FleetPage:
-    store, settings = _store(url), load_settings()
+    store, settings = open_store(url), load_settings()
     with query_time("fleet"):
         known = store.endpoints()
         span = _span(store, known, window, end_at)
@@ -165,13 +166,14 @@ def _fleet(url: str, window: str, end_at: float) -> FleetPage:
         whole = by_endpoint if len(known) == 1 else store.endpoint_series(*whose, total=True)
         events = store.events(span.start_at, span.end_at, kinds=MARKED_FOR_FLEET, limit=_MOST_EVENTS)
         latest = store.events(0.0, span.end_at + _DAY_SECONDS, kinds=MARKED_FOR_FLEET, limit=_LATEST_EVENTS)
-        happening = Happening(events, latest, store.deployed())
+        alerts = store.alerts(span.start_at, span.end_at)
+        happening = Happening(events, latest, store.deployed(), alerts, store.silences())
     return fleet_page(span, known, parts, (by_endpoint, whole), happening)
 
 
 @st.cache_data(ttl=_TTL_SECONDS, max_entries=128, show_spinner=False)
 def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float) -> EndpointPage:
-    store, settings = _store(url), load_settings()
+    store, settings = open_store(url), load_settings()
     with query_time("endpoint"):
         known = [one for one in store.known_endpoints(cluster) if one.name == endpoint]
         span = _span(store, known, window, end_at)
@@ -188,13 +190,15 @@ def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float)
             latest=store.events(0.0, span.end_at + _DAY_SECONDS, cluster, owners, limit=_LATEST_EVENTS),
             deployed=next((one for one in store.deployed(cluster) if one.endpoint == endpoint), None),
             pools=store.pool_now(cluster),
+            alerts=[one for one in store.alerts(span.start_at, span.end_at, cluster) if one.subject.endpoint in owners],
+            silences=store.silences(),
         )
     return endpoint_page(span, known[0], parts[0], told)
 
 
 @st.cache_data(ttl=_TTL_SECONDS, max_entries=8, show_spinner=False)
 def _admin(url: str, now: float) -> AdminPage:
-    store = _store(url)
+    store = open_store(url)
     with query_time("admin"):
         listed = store.target_status(), store.processes(), store.sizes(), store.audit()
         told = Told(*listed, store.sighted(), store.blind(), store.nodes())

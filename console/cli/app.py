@@ -6,7 +6,6 @@ Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage or configuration; 3 some
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -15,7 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import tables
+from console.cli import alert_commands, tables
+from console.cli.output import AsJson, show
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.settings import load_settings
@@ -28,7 +28,6 @@ app = typer.Typer(
     help="Operators' deck for tiered KV caches: where every prompt token came from, and what to do about it.",
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Window = Annotated[str, typer.Option(help="How far back, such as 15m, 1h, 7d.")]
 
 
@@ -84,7 +83,7 @@ def status(as_json: AsJson = False) -> None:
     from console.cli import reading
 
     document = reading.status(load_settings())
-    _print(document, tables.status(document), as_json=as_json)
+    show(document, tables.status(document), as_json=as_json)
 
 
 @app.command()
@@ -93,7 +92,7 @@ def endpoints(as_json: AsJson = False) -> None:
     from console.cli import reading
 
     document = reading.endpoints(load_settings())
-    _print(document, tables.endpoints(document), as_json=as_json)
+    show(document, tables.endpoints(document), as_json=as_json)
 
 
 @app.command()
@@ -102,7 +101,7 @@ def targets(as_json: AsJson = False) -> None:
     from console.cli import reading
 
     document = reading.targets(load_settings())
-    _print(document, tables.targets(document), as_json=as_json)
+    show(document, tables.targets(document), as_json=as_json)
 
 
 @app.command()
@@ -115,7 +114,7 @@ def ledger(
     from console.cli import reading
 
     document = reading.ledger(load_settings(), endpoint, parse_duration(window))
-    _print(document, explanation(document), as_json=as_json)
+    show(document, explanation(document), as_json=as_json)
 
 
 @app.command()
@@ -131,7 +130,7 @@ def events(
 
     wanted = happened.Wanted(endpoint, parse_duration(since), happened.kinds_of(kind or ()), limit)
     document = happened.events(load_settings(), wanted)
-    _print(document, happened.as_text(document, since), as_json=as_json)
+    show(document, happened.as_text(document, since), as_json=as_json)
 
 
 _PASS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
@@ -167,6 +166,24 @@ def lint(context: typer.Context) -> None:
     _hand_on("collectors", "lint", *context.args)
 
 
+@app.command(name="notify-test", context_settings=_PASS)
+def notify_test(context: typer.Context) -> None:
+    """Send a test to each channel that alerts go to, and say how it ended: notify-test [CHANNEL]."""
+    _hand_on("alerting", "notify-test", *context.args)
+
+
+@app.command(context_settings=_PASS)
+def export(context: typer.Context) -> None:
+    """Rules for Prometheus, routes, boards of Grafana: export prometheus-rules|alertmanager|grafana [--out …]."""
+    _hand_on("alerting", "export", *context.args)
+
+
+@app.command(context_settings=_PASS)
+def backtest(context: typer.Context) -> None:
+    """What the hit-ratio rules would have said of a recorded series: backtest FILE.csv [--json]."""
+    _hand_on("alerting", "backtest", *context.args)
+
+
 @app.command(name="version")
 def show_version() -> None:
     """Print the version."""
@@ -182,8 +199,7 @@ def _hand_on(module: str, *args: str) -> None:
     raise typer.Exit(done.returncode)
 
 
-def _print(document: object, text: str, *, as_json: bool) -> None:
-    print(json.dumps(document, indent=2) if as_json else text)
+alert_commands.add_to(app)
 
 
 def main() -> None:

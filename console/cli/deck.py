@@ -190,6 +190,7 @@ class Deck:
         children.spawn("collectors")
         if self._is_kubernetes:
             children.spawn("controller")
+        children.spawn("alerting")
         children.spawn("console.web")
         address = f"http://{self._settings.console_address}:{self._port}"
         self._wait(children, lambda: _answers(f"{address}/healthz"), "the console")

@@ -16,7 +16,9 @@ FONT = '"Source Sans", sans-serif'
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours as `#RRGGBB`. `scale` runs from a hit ratio of 0 to one of 1."""
+    """Colours as `#RRGGBB`. `scale` runs from a hit ratio of 0 to one of 1; `alert` is for what fires, and nothing
+    else.
+    """
 
     background: str
     raised: str
@@ -26,6 +28,7 @@ class Palette:
     primary: str
     recomputed: str
     hatching: str
+    alert: str
     scale: tuple[str, str, str]
 
     def of(self, source: Source) -> str:
@@ -82,6 +85,7 @@ LIGHT = Palette(
     primary="#2F5FD0",
     recomputed="#A3ABBD",
     hatching="#FBFBFD",
+    alert="#C4283C",
     scale=("#ECE7F6", "#A58AD0", "#452A7C"),
 )
 DARK = Palette(
@@ -93,8 +97,15 @@ DARK = Palette(
     primary="#7AA2FF",
     recomputed="#7C8499",
     hatching="#C6CEDF",
+    alert="#FF7383",
     scale=("#241C3B", "#7A5DB5", "#E3D8FA"),
 )
+
+
+def faint(color: str, opacity: float) -> str:
+    """The colour as Plotly and style sheets take it, seen through."""
+    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
 
 
 def current() -> Palette:

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from console.alert_marks import Stretch
 from console.headlines import Headline
 from console.moments import Moment
 from console.note_lines import NoteLine
@@ -20,6 +21,8 @@ from console.web.palette import Palette
 from tierdeck.computation import every_figure
 
 _NOTES_HEIGHT = 420
+_TWO_IN_A_ROW = "@media(max-width:640px){.st-key-numbers [data-testid=stColumn]{min-width:calc(50% - 1rem);flex:1}}"
+"""On a narrow screen, where Streamlit has one column in a row."""
 _MANY_NOTES = 8
 
 
@@ -39,7 +42,10 @@ def draw_numbers(numbers: Sequence[Headline]) -> None:
     """Five at most, each with how it is computed."""
     if not numbers:
         return
-    for column, number in zip(st.columns(len(numbers)), numbers, strict=True):
+    st.html(f"<style>{_TWO_IN_A_ROW}</style>")
+    with st.container(key="numbers"):
+        columns = st.columns(len(numbers))
+    for column, number in zip(columns, numbers, strict=True):
         why = f"**Not known here:** {escaped(number.reason)}.\n\n" if number.reason else ""
         column.metric(
             number.label, number.value, delta=number.below, delta_color="off", delta_arrow="off",
@@ -52,9 +58,9 @@ def chart(figure: go.Figure, key: str, words: str) -> None:
     st.plotly_chart(figure, key=key, theme=None, config=CONFIG, alt=words)
 
 
-def time_axis(span: Span, happened: Sequence[Moment]) -> TimeAxis:
+def time_axis(span: Span, happened: Sequence[Moment], stretches: Sequence[Stretch] = ()) -> TimeAxis:
     """The window of a page's charts, with what happened in it."""
-    return TimeAxis(span.start, span.end, [Event(moment.at, plain(moment.words)) for moment in happened])
+    return TimeAxis(span.start, span.end, [Event(moment.at, plain(moment.words)) for moment in happened], stretches)
 
 
 def draw_notes(notes: Sequence[NoteLine]) -> None:

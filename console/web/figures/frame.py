@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from console.alert_marks import Stretch, StretchKind
 from console.web.figures.chart import Chart
-from console.web.palette import Palette
+from console.web.palette import Palette, faint
 
 HEIGHT = 300
 _LINE = 18
@@ -31,11 +32,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """The window that all charts of a page show, and its events."""
+    """The window that all charts of a page show, its events, and the stretches that are shaded in it."""
 
     start: pd.Timestamp
     end: pd.Timestamp
     events: Sequence[Event] = ()
+    stretches: Sequence[Stretch] = ()
 
     @property
     def lines(self) -> int:
@@ -75,9 +77,25 @@ def time_chart(question: str, axis: TimeAxis, palette: Palette, height: int = HE
         "tickfont": muted, "rangemode": "tozero", "nticks": 6,
     }  # fmt: skip
     chart.write("UTC", 11, palette.muted, x=0, xanchor="right", xshift=-30, y=0, yanchor="top", yshift=-4)
+    for stretch in axis.stretches:
+        _shade(chart, stretch, axis)
     for event in axis.events:
         _mark(chart, event, axis)
     return chart
+
+
+def _shade(chart: Chart, stretch: Stretch, axis: TimeAxis) -> None:
+    """A band behind the figures with a bar on its top: red while it fires, grey when it is over."""
+    palette = chart.palette
+    color = {StretchKind.FIRING: palette.alert, StretchKind.MAINTENANCE: palette.primary}.get(
+        stretch.kind, palette.muted
+    )
+    across = {"type": "rect", "x0": max(stretch.start, axis.start), "x1": min(stretch.end, axis.end), "yref": "paper",
+              "line": {"width": 0}}  # fmt: skip
+    chart.layout["shapes"] += [
+        {**across, "y0": 0, "y1": 1, "fillcolor": faint(color, 0.09), "layer": "below"},
+        {**across, "y0": 1, "y1": 1.014, "fillcolor": color},
+    ]
 
 
 def _mark(chart: Chart, event: Event, axis: TimeAxis) -> None:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from console.web.figures.chart import Chart
 from console.web.figures.frame import TimeAxis, say, time_chart
 from console.web.figures.runs import Array, line, milliseconds, polygon, runs
-from console.web.palette import Palette
+from console.web.palette import Palette, faint
 from console.words import bound_words
 
 _WIDE = 30
@@ -42,7 +42,7 @@ def ttft_lines(series: pd.DataFrame, axis: TimeAxis, palette: Palette, question:
         value, low, high = (series[f"ttft_{name}{end}"].to_numpy(dtype=np.float64) for end in ("", "_low", "_high"))
         x, y = polygon(at, low, high, runs(at, np.isfinite(high), width))
         chart.add(
-            "scatter", x=x, y=y, mode="none", fill="toself", fillcolor=_faint(color), hoverinfo="skip",
+            "scatter", x=x, y=y, mode="none", fill="toself", fillcolor=faint(color, 0.13), hoverinfo="skip",
             name=f"{name}'s bucket", showlegend=name == "p95",
         )  # fmt: skip
         x, y = line(at, value, runs(at, np.isfinite(value), width))
@@ -69,8 +69,3 @@ def _beyond(chart: Chart, name: str, bound: tuple[Array, Array], beyond: npt.NDA
         "scatter", x=at, y=low, mode="markers", name=f"{name} ≥ {bound_words(float(low.max()))}",
         marker={"symbol": "triangle-up", "size": 8, "color": color}, hovertemplate="≥ %{y:.3~s}s",
     )  # fmt: skip
-
-
-def _faint(color: str) -> str:
-    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.13)"

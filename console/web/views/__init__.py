@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from console.web.views import admin, endpoint, fleet
+from console.web.views import admin, alerts, endpoint, fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +20,6 @@ class View:
 VIEWS = (
     View("Fleet", "fleet", fleet.render),
     View("Endpoint", "endpoint", endpoint.render),
+    View("Alerts", "alerts", alerts.render),
     View("Admin", "admin", admin.render),
 )

@@ -9,6 +9,7 @@ import streamlit as st
 from console import queries
 from console.endpoint_page import EndpointPage
 from console.web import palette
+from console.web.alert_strip import draw_strip
 from console.web.deployment import draw_deployment, draw_events
 from console.web.empty import no_endpoints
 from console.web.escape import escaped
@@ -43,7 +44,7 @@ def render() -> None:
         st.warning(
             escaped(f"There is no endpoint {name!r} any more, or not in that cluster: this is {_chosen(known)[1]}.")
         )
-    live("endpoint", lambda: _body(_page(known, window)), queries.refresh_seconds(window))
+    live("endpoint", lambda: _body(_page(known, window), _chosen(known)), queries.refresh_seconds(window))
 
 
 def _pick(known: tuple[tuple[str, str], ...]) -> None:
@@ -72,10 +73,11 @@ def _page(known: tuple[tuple[str, str], ...], window: str) -> EndpointPage:
     return queries.endpoint_view(cluster, name, window, time.time())
 
 
-def _body(page: EndpointPage) -> None:
+def _body(page: EndpointPage, whose: tuple[str, str]) -> None:
     colors, story = palette.current(), page.story
     st.caption(escaped(page.facts))
-    axis = time_axis(story.span, page.moments)
+    axis = time_axis(story.span, page.moments, page.stretches)
+    draw_strip(colors, whose)
     draw_bar(story, colors)
     draw_numbers(story.headlines)
     if page.worth:

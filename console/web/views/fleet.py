@@ -10,6 +10,7 @@ from console import queries
 from console.deployment import NOT_PROVED
 from console.fleet_page import ORDERS, FleetPage
 from console.web import palette
+from console.web.alert_strip import draw_strip
 from console.web.deployment import draw_events
 from console.web.empty import no_endpoints
 from console.web.endpoint_table import endpoint_table
@@ -35,7 +36,8 @@ def _body(window: str) -> None:
         no_endpoints()
         return
     story = page.story
-    axis = time_axis(story.span, page.moments)
+    axis = time_axis(story.span, page.moments, page.stretches)
+    draw_strip(colors)
     draw_bar(story, colors)
     draw_numbers(story.headlines)
     left, right = st.columns(2, gap="medium")

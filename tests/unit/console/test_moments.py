@@ -36,8 +36,10 @@ def restarts(*some: tuple[float, str, int]) -> pd.DataFrame:
     return found.assign(at=pd.to_datetime(found["at"], utc=True))
 
 
-def words(happened: pd.DataFrame, counted: pd.DataFrame | None = None, **how: bool) -> Sequence[tuple[float, str]]:
-    return [(END - one.at.timestamp(), one.words) for one in moments(SPAN, happened, counted, **how)]
+def words(
+    happened: pd.DataFrame, counted: pd.DataFrame | None = None, *, is_fleet: bool = False
+) -> Sequence[tuple[float, str]]:
+    return [(END - one.at.timestamp(), one.words) for one in moments(SPAN, happened, counted, is_fleet=is_fleet)]
 
 
 def test_a_lone_event_is_told_with_the_end_of_its_pod_s_name() -> None:
