@@ -9,9 +9,12 @@ from pathlib import Path
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from alerting.export.options import RuleOptions
+from alerting.export.rule_file import own_rule_file, rules_text
 from collectors.lint.rules import RULES
-from collectors.source import Family
+from collectors.source import Family, Kind
 from collectors.sources import SOURCES
+from tests.docs.alerts import alert_parts
 from tests.docs.lint import ABOUT, rule_parts
 from tierdeck.identities import IDENTITIES
 from tierdeck.notes import MEANINGS
@@ -22,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 _MADE = "<!-- Made from {}: run `python -m tests.docs.generate --write` after a change there. -->"
 
 _IDENTITIES = "<!-- Made from tierdeck/identities.py: run `python -m tests.docs.generate --write` after a change. -->"
+_ALERTS = "<!-- Made from tierdeck/alerts: run `python -m tests.docs.generate --write` after a change there. -->"
 _END = "<!-- end -->"
 
 
@@ -38,6 +42,11 @@ def main(arguments: list[str]) -> int:
 def _text(name: str) -> str:
     path = ROOT / name
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def own_rules() -> str:
+    """The rules on our own processes, as the Helm chart brings them."""
+    return rules_text(own_rule_file(RuleOptions()))
 
 
 def settings_page() -> str:
@@ -116,9 +125,19 @@ def ledger_page() -> str:
         (one.says, one.tolerance, ", ".join(f"`{code}`" for code in one.codes), one.withholds) for one in IDENTITIES
     ]
     table = _table(("what must hold", "tolerance", "note", "withheld"), rows)
-    before, _, rest = _text("docs/ledger.md").partition(_IDENTITIES)
+    return _with("docs/ledger.md", _IDENTITIES, table)
+
+
+def alerts_page() -> str:
+    """docs/alerts.md as it stands, with its sections of rules made anew."""
+    return _with("docs/alerts.md", _ALERTS, *alert_parts())
+
+
+def _with(name: str, mark: str, *parts: str) -> str:
+    """A page as it stands, but for what lies between a mark and the end's."""
+    before, _, rest = _text(name).partition(mark)
     _, _, after = rest.partition(_END)
-    return f"{before}{_IDENTITIES}\n\n{table}\n\n{_END}{after}"
+    return "\n\n".join((f"{before}{mark}", *parts, f"{_END}{after}"))
 
 
 def _names(family: Family) -> str:
@@ -131,6 +150,7 @@ def _conditions(family: Family) -> str:
     never = [f'`{label}="{value}"`' for label, value in family.unless.items()]
     parts = [f"with {' and '.join(only)}"] if only else []
     parts += [f"without {' and '.join(never)}"] if never else []
+    parts += ["the histogram's sum"] if family.kind is Kind.SUM else []
     parts += [f"kept apart by `{family.by}`"] if family.by else []
     parts += ["the largest, not the sum"] if family.largest else []
     parts += ["0 until it appears"] if family.zero_when_absent else []
@@ -157,10 +177,12 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "deploy/helm/tierdeck/files/own-rules.yaml": own_rules,
     "docs/settings.md": settings_page,
     "docs/notes.md": notes_page,
     "docs/readings.md": readings_page,
     "docs/ledger.md": ledger_page,
+    "docs/alerts.md": alerts_page,
     "docs/lint.md": lint_page,
 }
 

@@ -111,3 +111,20 @@ def test_every_command_has_a_help_text(tmp_path: Path) -> None:
         assert "--help" in done.stdout
     for command, takes in (("explain", "DIR"), ("snapshot", "DIR"), ("lint", "FILE")):
         assert takes in tierdeck(tmp_path, command, "--help").stdout
+
+
+def test_export_writes_rules_routes_and_boards(tmp_path: Path) -> None:
+    rules = tierdeck(tmp_path, "export", "prometheus-rules", "--as", "prometheusrule", "--labels", "release=prom")
+    assert (rules.returncode, rules.stderr) == (0, "")
+    assert "kind: PrometheusRule" in rules.stdout
+    assert tierdeck(tmp_path, "export", "alertmanager").stdout.count("source_matchers") == 7
+    boards = tierdeck(tmp_path, "export", "grafana", "--out", str(tmp_path / "boards"))
+    assert boards.returncode == 0
+    assert json.loads((tmp_path / "boards" / "tierdeck-fleet.json").read_text())["uid"] == "tierdeck-fleet"
+
+
+def test_export_refuses_an_objective_that_no_bucket_can_tell(tmp_path: Path) -> None:
+    done = tierdeck(tmp_path, "export", "prometheus-rules", "--ttft-objective", "0.95:2s")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("Take 1s or 2.5s.\n")
+    assert len(done.stderr.splitlines()) == 1

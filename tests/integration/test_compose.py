@@ -67,7 +67,7 @@ def test_our_processes_run_without_rights_on_a_read_only_root(services: dict[str
 
 def test_every_lasting_service_has_a_health_check(services: dict[str, Any]) -> None:
     lasting = {name for name, service in services.items() if service["restart"] != "no"}
-    assert lasting == {"postgres", "collectors", "controller", "console"}
+    assert lasting == {"postgres", "collectors", "controller", "alerting", "console"}
     assert all("healthcheck" in services[name] for name in lasting)
 
 

@@ -1,4 +1,4 @@
-"""Processes that have nothing to do, or nothing to do it with, say so in one line."""
+"""Processes that can't begin say why in one line."""
 
 import os
 import subprocess
@@ -13,10 +13,10 @@ def run(module: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=told, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_process_without_work_says_so_in_one_line() -> None:
-    answer = run("alerting")
-    assert (answer.returncode, answer.stdout) == (0, "")
-    assert answer.stderr.startswith("alerting: nothing to do yet")
+def test_alerting_refuses_what_it_cant_use_in_one_line(tmp_path: Path) -> None:
+    answer = run("alerting", TIERDECK_HOME=str(tmp_path), TIERDECK_ALERTS_FILE=str(tmp_path / "none.yaml"))
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "none.yaml: No such file or directory" in answer.stderr
     assert len(answer.stderr.splitlines()) == 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from collectors.prometheus.errors import (
     ServerUnreachableError,
 )
 from collectors.prometheus.server import Server
-from tests.needs import tool
+from tests.support.certificates import make_certificates
 from tests.support.processes import wait_until
 from tests.support.prometheus import Prometheus, load_openmetrics, running_prometheus
 from tierdeck.errors import UnreachableError
@@ -153,20 +152,7 @@ def test_a_user_and_password_come_from_the_address_or_a_file(tmp_path: Path) -> 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An authority of our own, `ca.pem`, and what it signed: `server` for 127.0.0.1, and `client`."""
-    folder = tmp_path_factory.mktemp("certificates")
-    openssl = tool("openssl")
-
-    def run(*arguments: str) -> None:
-        subprocess.run([openssl, *arguments], cwd=folder, check=True, capture_output=True)
-
-    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    run("req", "-x509", *curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=our own authority")
-    for name in ("server", "client"):
-        (folder / f"{name}.ext").write_text("subjectAltName=IP:127.0.0.1\n")
-        run("req", *curve, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", f"{name}.ext")
-        run("x509", "-req", "-in", f"{name}.csr", "-out", f"{name}.pem", *signed)
-    return folder
+    return make_certificates(tmp_path_factory.mktemp("certificates"), server="IP:127.0.0.1", client="IP:127.0.0.1")
 
 
 def tls(certificates: Path) -> str:
