@@ -52,6 +52,7 @@ _REPLAYED_SECONDS = 3600.0
 _BEHIND_SECONDS = 1800.0
 """Further behind, minutes are left out: an alert about the past helps nobody."""
 _STALE_SECONDS = 300.0
+_LOOK_SECONDS = 15.0
 _SETTLED_SECONDS = 20.0
 """After a minute's end until its rounds are in the store and rolled up."""
 
@@ -72,12 +73,13 @@ class Alerting:
         self._store = store
         self._limits = told.limits
         self._notifier = Notifier(store, told.ways, settings.console_url, settings.renotify_seconds)
-        self._judged_at: float | None = None
         self._version = version
         self._pulse = pulse
         self._judge: Judge | None = None
         self._ratios: HitRatioDetector | None = None
         self._next_at: float | None = None
+        self._has_replicas = False
+        self._looks_at = 0.0
         self._trouble = ""
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
@@ -134,7 +136,11 @@ class Alerting:
             self._next_at = (min(rolled, now) - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
         while self._next_at + MINUTE + _SETTLED_SECONDS <= min(rolled, now):
             self._heed(judge)
-            self._write(judge, judge.step(self._scene(self._next_at)), self._next_at + MINUTE)
+            end_at = self._next_at + MINUTE
+            scene = self._scene(self._next_at)
+            self._has_replicas = any(minute.replicas for minute in scene.minutes.values())
+            self._write(judge, judge.step(scene), end_at, judged=self._settings.cluster)
+            metrics.LAST_EVALUATION.set(end_at)
             self._next_at += MINUTE
 
     def _begin(self, now: float) -> Judge:
@@ -174,14 +180,16 @@ class Alerting:
             if alert.acknowledged is not None and self._ratios is not None:
                 self._ratios.accept(replace(alert.subject, part=""), alert.acknowledged.at)
 
-    def _write(self, judge: Judge, changed: Sequence[Alert], now: float) -> None:
-        """With its causes, and with what is to be said, in one transaction."""
+    def _write(self, judge: Judge, changed: Sequence[Alert], now: float, *, judged: str = "") -> None:
+        """With causes, and with what is to be said, in one transaction.
+
+        Args:
+            judged: the cluster of which a minute was judged up to `now`.
+        """
         explained = [self._explained(alert, now) for alert in changed]
         current = {alert.key: alert for alert in (*judge.lives.open, *explained)}
         notices = self._notifier.compose(current.values(), now)
-        judge.keep(self._store.save_alerts(explained, notices, now, judged=self._settings.cluster))
-        self._judged_at = now
-        metrics.LAST_EVALUATION.set(now)
+        judge.keep(self._store.save_alerts(explained, notices, now, judged=judged))
         metrics.FIRING.set(len(judge.lives.firing))
 
     def _explained(self, alert: Alert, now: float) -> Alert:
@@ -193,10 +201,15 @@ class Alerting:
         return replace(alert, causes=found) if is_better else alert
 
     def _tell_staleness(self, judge: Judge, rolled: float | None, now: float) -> None:
-        """Tierdeck's own: figures that no longer come in. Before the first ones there is nothing to miss."""
-        if rolled is None:
+        """Tierdeck's own: figures that no longer come in. Before the first ones there is nothing to miss.
+
+        The roll-up is every collector's, the newest round this cluster's; without replicas there are no rounds.
+        """
+        if rolled is None or now < self._looks_at:
             return
-        age = max(0.0, now - rolled)
+        self._looks_at = now + _LOOK_SECONDS
+        newest = self._store.last_at(self._settings.cluster) if self._has_replicas else None
+        age = max(0.0, now - (rolled if newest is None else min(rolled, newest)))
         judgement = Judgement(
             DECK_STALE.name,
             Subject(self._settings.cluster, ""),

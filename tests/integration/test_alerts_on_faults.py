@@ -136,3 +136,36 @@ def test_what_heals_itself_or_breaks_nothing_is_quiet(sqlite: Sqlite) -> None:
             watched.deck.switch(name, "chat", "chat-1", on=False)
             watched.run(10)
             assert [(name, alert.rule, alert.words) for alert in watched.said()] == []
+
+
+def test_figures_that_stop_coming_are_said_once_also_by_the_next_process(sqlite: Sqlite) -> None:
+    with Store.open(sqlite.migrated()) as store:
+        fleet = Fleet(SINGLE, 1, BEGIN - 900.0)
+        deck = SimulatedDeck(fleet, store)
+        deck.run(1200.0)
+        first = Watched(deck)
+        first.run(3)
+        silent_at = deck.now + 25
+        for seconds in (0.0, 200.0, 330.0, 360.0):
+            first.alerting.tick(silent_at + seconds)
+        assert [alert.rule for alert in first.said()] == ["deck_stale"]
+        second = Watched(deck)
+        second.alerting.tick(silent_at + 400.0)  # within the lease of the first: it waits
+        second.alerting.tick(silent_at + 440.0)
+        assert second.alerting.trouble == ""
+        deck.fleet.advance(480.0)
+        second.run(8)
+        (alert,) = second.said()
+        assert (alert.rule, alert.state) == ("deck_stale", AlertState.RESOLVED)
+
+
+def test_the_collectors_of_another_cluster_hide_no_silence(sqlite: Sqlite) -> None:
+    with Store.open(sqlite.migrated()) as store:
+        deck = SimulatedDeck(Fleet(SINGLE, 1, BEGIN - 900.0), store)
+        deck.run(1200.0)
+        watched = Watched(deck)
+        watched.run(3)
+        for minute in range(1, 9):
+            store.rollup(deck.now + 60.0 * minute + 25, WarmingLimits())  # somebody else's rounds go on
+            watched.alerting.tick(deck.now + 60.0 * minute + 25)
+        assert [alert.rule for alert in watched.said()] == ["deck_stale"], "and not every endpoint's silence"
