@@ -49,7 +49,7 @@ def end_silence(connection: Connection, number: int, by: str, at: float) -> Sile
     """
     row = connection.execute(select(silences).where(silences.c.id == number).with_for_update()).first()
     if row is None:
-        raise UsageError(f"there is no silence {number}", "`tierdeck silences` lists them.")
+        raise UsageError(f"there is no silence {number}", "`tierdeck silence list` lists them.")
     found = _silence(row)
     if found.ended_at is not None or found.ends_at <= at:
         raise UsageError(f"silence {number} is over already")
