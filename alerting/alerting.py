@@ -16,12 +16,13 @@ from alerting import metrics
 from alerting.circumstances import circumstances
 from alerting.config import AlertLimits
 from alerting.judge import MINUTE, Judge, wants_causes
-from alerting.learning import learn
+from alerting.learning import learn, lost_workers
 from alerting.notify.configured import Configured
 from alerting.notify.notifier import Notifier
 from db import Store
 from health.pulse import Pulse
 from tierdeck.alerts.alert import Alert, Subject
+from tierdeck.alerts.cause import LOSSES
 from tierdeck.alerts.causes import find_causes
 from tierdeck.alerts.causes.unknown import Unknown
 from tierdeck.alerts.conditions.cost import L2Costs
@@ -47,8 +48,8 @@ _TICK_SECONDS = 1.0
 _STOP_SECONDS = 5.0
 _BEAT_SECONDS = 10.0
 _LEASE_SECONDS = 45.0
-_REPLAYED_SECONDS = 3600.0
-"""What was judged before is looked at again at a start, so that windows are filled; nothing is said of it."""
+_REPLAYED_SECONDS = 6 * 3600.0
+"""What was judged before is looked at again at a start, so that the longest windows are filled; nothing is said."""
 _BEHIND_SECONDS = 1800.0
 """Further behind, minutes are left out: an alert about the past helps nobody."""
 _STALE_SECONDS = 300.0
@@ -72,14 +73,16 @@ class Alerting:
         self._settings = settings
         self._store = store
         self._limits = told.limits
-        self._notifier = Notifier(store, told.ways, settings.console_url, settings.renotify_seconds)
+        self._notifier = Notifier(store, told.ways, settings.console_url, settings.renotify_seconds, settings.cluster)
         self._version = version
         self._pulse = pulse
         self._judge: Judge | None = None
         self._ratios: HitRatioDetector | None = None
         self._next_at: float | None = None
         self._has_replicas = False
+        self._accepted: dict[int, float] = {}
         self._looks_at = 0.0
+        self._stayed_at = 0.0
         self._trouble = ""
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
@@ -133,13 +136,14 @@ class Alerting:
         if rolled is None:
             return
         if self._next_at is None or now - self._next_at > _BEHIND_SECONDS:
-            self._next_at = (min(rolled, now) - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
+            newest = (min(rolled, now) - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
+            self._next_at = max(self._next_at or 0.0, newest)  # no minute twice
         while self._next_at + MINUTE + _SETTLED_SECONDS <= min(rolled, now):
             self._heed(judge)
             end_at = self._next_at + MINUTE
             scene = self._scene(self._next_at)
             self._has_replicas = any(minute.replicas for minute in scene.minutes.values())
-            self._write(judge, judge.step(scene), end_at, judged=self._settings.cluster)
+            self._write(judge, judge.step(scene), end_at, said_at=now, judged=self._settings.cluster)
             metrics.LAST_EVALUATION.set(end_at)
             self._next_at += MINUTE
 
@@ -151,11 +155,13 @@ class Alerting:
         next_at = judged_up_to if judged_up_to is not None and now - judged_up_to <= _BEHIND_SECONDS else None
         until = next_at if next_at is not None else (now - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
         replayed = until - _REPLAYED_SECONDS
-        learn(self._store, ratios, cluster, replayed)
+        learn(self._store, ratios, cluster, replayed, lambda: self._stay(now))
+        l2 = L2Outage()
+        l2.learn(lost_workers(self._store, cluster, until))
         detectors: list[Detector] = [
             ratios,
             TtftBurn(limits.objective),
-            L2Outage(),
+            l2,
             RequestsFailing(),
             RequestsDeferred(),
             PoolFilling(),
@@ -166,7 +172,10 @@ class Alerting:
         judge = Judge(detectors, [*lately, *self._store.open_alerts(cluster)], limits.is_on)
         at = replayed
         while at < until:
-            judge.remember(self._scene(at))
+            self._stay(now)
+            scene = self._scene(at)
+            self._has_replicas = any(minute.replicas for minute in scene.minutes.values())
+            judge.remember(scene)
             at += MINUTE
         self._judge, self._ratios, self._next_at = judge, ratios, until
         log.info("alerting_began", judged_up_to=judged_up_to, open=len(judge.lives.open))
@@ -177,25 +186,34 @@ class Alerting:
         alerts = self._store.open_alerts(self._settings.cluster)
         judge.keep(alerts)
         for alert in alerts:
-            if alert.acknowledged is not None and self._ratios is not None:
-                self._ratios.accept(replace(alert.subject, part=""), alert.acknowledged.at)
+            ack, seen = alert.acknowledged, self._accepted.get(alert.id)
+            if ack is not None and ack.at != seen and alert.rule in LOSSES and self._ratios is not None:
+                self._ratios.accept(alert.subject, ack.at)
+                self._accepted[alert.id] = ack.at
 
-    def _write(self, judge: Judge, changed: Sequence[Alert], now: float, *, judged: str = "") -> None:
+    def _write(self, judge: Judge, changed: Sequence[Alert], now: float, *, said_at: float, judged: str = "") -> None:
         """With causes, and with what is to be said, in one transaction.
 
         Args:
+            said_at: the present, by which silences count; the minute that is judged ended before it.
             judged: the cluster of which a minute was judged up to `now`.
         """
         explained = [self._explained(alert, now) for alert in changed]
         current = {alert.key: alert for alert in (*judge.lives.open, *explained)}
-        notices = self._notifier.compose(current.values(), now)
+        notices = self._notifier.compose(current.values(), said_at)
         judge.keep(self._store.save_alerts(explained, notices, now, judged=judged))
         metrics.FIRING.set(len(judge.lives.firing))
 
     def _explained(self, alert: Alert, now: float) -> Alert:
         if not wants_causes(alert, now):
             return alert
-        found = find_causes(circumstances(self._store, alert, now, self._settings.stale_after_seconds))
+        try:
+            found = find_causes(circumstances(self._store, alert, now, self._settings.stale_after_seconds))
+        except TierdeckError:
+            raise
+        except Exception:  # an alert without its causes is better than none
+            log.exception("causes_not_found", rule=alert.rule, endpoint=alert.subject.endpoint)
+            return alert
         # what was established while it could be seen is not taken back for not being seen any more
         is_better = any(cause.name != Unknown.name for cause in found) or not alert.causes
         return replace(alert, causes=found) if is_better else alert
@@ -222,7 +240,16 @@ class Alerting:
         )
         changed = judge.tell(judgement, now)
         if changed:
-            self._write(judge, changed, now)
+            self._write(judge, changed, now, said_at=now)
+
+    def _stay(self, began_at: float) -> None:
+        """While a long start goes on: it is alive, and nobody else is to begin as well."""
+        now = time.time()
+        self._pulse.beat(_NAME)
+        if now - began_at < _LEASE_SECONDS / 3 or now - self._stayed_at < _LEASE_SECONDS / 3:
+            return  # also where time is a test's own
+        self._stayed_at = now
+        self._store.hold_lease(self._lease, self._instance, now, _LEASE_SECONDS)
 
     def _scene(self, at: float) -> Scene:
         return self._store.scene(at, self._settings.cluster, stale_after_seconds=self._settings.stale_after_seconds)

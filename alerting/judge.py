@@ -10,8 +10,13 @@ from tierdeck.alerts.judgement import Detector, Judgement
 from tierdeck.alerts.lives import Lives
 from tierdeck.alerts.minute import Scene
 from tierdeck.fleet import POOL
+from tierdeck.units import format_seconds
 
 MINUTE = 60.0
+_UNTOLD_SECONDS = 6 * 3600.0
+"""One that can't be judged any more for want of traffic or figures ends after so long."""
+_UNREAD_SECONDS = 900.0
+"""One about a pool that is not read any more."""
 _LOOKS_AGAIN = (300.0, 900.0, 1800.0)
 """Seconds after firing at which causes are looked for once more: some show only then."""
 
@@ -33,6 +38,7 @@ class Judge:
         self._detectors = detectors
         self._is_on = is_on
         self.lives = Lives(alerts)
+        self._told: dict[tuple[str, Subject], float] = {}
 
     def remember(self, scene: Scene) -> None:
         """A minute that was judged before: only what the detectors keep of it counts."""
@@ -47,15 +53,20 @@ class Judge:
             one for detector in self._detectors for one in detector.judge(looked) if self._is_on(one.rule, one.subject)
         ]
         known = {(one.rule, one.subject) for one in judged}
-        rest = [alert for alert in self.lives.open if alert.key not in known]
-        ended = [end(alert, now, why) for alert in rest if (why := self._why_over(alert, scene))]
+        self._told |= {(one.rule, one.subject): now for one in judged if one.is_bad is not None}
+        ended = [
+            end(alert, now, why)
+            for alert in self.lives.open
+            if (why := self._why_over(alert, scene, now, is_judged=alert.key in known))
+        ]
+        judged = [one for one in judged if (one.rule, one.subject) not in {alert.key for alert in ended}]
         for alert in ended:
             self.lives.put(alert)
         return [*ended, *self._live_on(judged, now)]
 
     def tell(self, judgement: Judgement, now: float) -> list[Alert]:
         """Judged elsewhere, at any moment; the others stay as they are."""
-        return self._live_on([judgement], now)
+        return self._live_on([judgement], now) if self._is_on(judgement.rule, judgement.subject) else []
 
     def keep(self, saved: Iterable[Alert]) -> None:
         """As the store has them now: with ids, and with what people did."""
@@ -66,13 +77,20 @@ class Judge:
         changes = self.lives.step(judged, now)
         return [*(end(alert, now, "it passed before it fired") for alert in changes.gone), *changes.alerts]
 
-    def _why_over(self, alert: Alert, scene: Scene) -> str:
-        """Of one that nobody judges any more: it ends with its subject, and else stays as it is."""
+    def _why_over(self, alert: Alert, scene: Scene, now: float, *, is_judged: bool) -> str:
+        """Of one that can't end by being judged: so that it neither fires nor keeps others quiet for ever."""
         subject = alert.subject
         if not self._is_on(alert.rule, subject):
             return "the rule was switched off"
-        is_there = subject.endpoint in ("", POOL) or replace(subject, part="") in scene.minutes
-        return "" if is_there else "the endpoint is gone"
+        if not subject.endpoint:
+            return ""  # the deck's own is judged elsewhere
+        if subject.endpoint != POOL and replace(subject, part="") not in scene.minutes:
+            return "the endpoint is gone"
+        if not is_judged and subject.endpoint != POOL:
+            return "its limit is no longer set"
+        silent = now - self._told.setdefault(alert.key, now)
+        longest = _UNTOLD_SECONDS if is_judged else _UNREAD_SECONDS
+        return f"nothing has told of it for {format_seconds(silent)}" if silent > longest else ""
 
 
 def end(alert: Alert, now: float, why: str) -> Alert:

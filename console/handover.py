@@ -118,7 +118,7 @@ def as_markdown(document: dict[str, Any], quote: Callable[[str], str] = quoted) 
     nothing = "No silence or maintenance window ends in the next shift."
     lines += _section("Ends in the next shift", [quote(_silence(one)) for one in document["silences_ending"]], nothing)
     gaps = [quote(f"{one['what']}: {one['why'].rstrip('.')}.") for one in document["not_judged"]]
-    lines += _section("What could not be judged", gaps, "Everything was judged.")
+    lines += _section("What could not be judged", gaps, "No gap is known.")
     return "\n".join(lines) + "\n"
 
 

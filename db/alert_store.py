@@ -194,14 +194,19 @@ class AlertStore:
         with self._database.read() as connection:
             return read_frozen(connection, cluster, endpoint, now)
 
-    def take_notice(self, now: float, channels: Collection[str], claim_seconds: float) -> Notice | None:
+    def take_notice(
+        self, now: float, channels: Collection[str], claim_seconds: float, cluster: str | None = None
+    ) -> Notice | None:
         """The notice that has been due longest for one of these channels; None: nothing is due.
 
         It is one sender's alone for `claim_seconds`, which must be longer than a sending takes. A notice whose
         claim ended without an outcome is due again, and says that it may be a repetition.
+
+        Args:
+            cluster: only about its alerts, and tests: another cluster's process has channels of its own.
         """
         with self._database.write() as connection:
-            return take_notice(connection, now, channels, claim_seconds)
+            return take_notice(connection, now, channels, claim_seconds, cluster)
 
     def notice_sent(self, number: int, at: float) -> None:
         """The channel has it."""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from db.alert_rows import dump_alert, load_alert
-from db.alert_schema import notices
+from db.alert_schema import alerts, notices
 from tierdeck.alerts.alert import Alert, Subject
 from tierdeck.alerts.notice import Notice, NoticeKind
 
@@ -27,7 +27,9 @@ def write_notices(connection: Connection, some: Iterable[Notice], saved: Iterabl
     return sum(_write(connection, one, ids) for one in some)
 
 
-def take_notice(connection: Connection, now: float, channels: Collection[str], claim_seconds: float) -> Notice | None:
+def take_notice(
+    connection: Connection, now: float, channels: Collection[str], claim_seconds: float, cluster: str | None = None
+) -> Notice | None:
     """The one that has been due longest, claimed: no other sender gets it until the claim ends.
 
     What is said of one alert on one channel goes out in the order in which it was written: that it is over never
@@ -44,9 +46,11 @@ def take_notice(connection: Connection, now: float, channels: Collection[str], c
         .where(before.c.alert_id == notices.c.alert_id, before.c.channel == notices.c.channel)
         .exists()
     )
+    whose = select(alerts.c.id).where(alerts.c.cluster == cluster)
+    own = [] if cluster is None else [or_(notices.c.alert_id.is_(None), notices.c.alert_id.in_(whose))]
     oldest = (
         select(notices.c.id)
-        .where(*_WAITING, is_free, is_next, notices.c.due_at <= now, notices.c.channel.in_(sorted(channels)))
+        .where(*_WAITING, is_free, is_next, *own, notices.c.due_at <= now, notices.c.channel.in_(sorted(channels)))
         .order_by(notices.c.due_at, notices.c.id)
         .limit(1)
         .with_for_update(skip_locked=True, of=notices)  # SQLite knows no such lock

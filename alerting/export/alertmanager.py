@@ -92,7 +92,11 @@ def inhibit_rules() -> list[Document]:
 
 
 def _inhibit(rule: Rule) -> Document:
-    quiet = "|".join(BY_NAME[name].alertname for name in rule.inhibits)
+    # of two that keep each other quiet the one that comes first in the registry: Alertmanager would silence both
+    first = [one.name for one in RULES]
+    both = {name for name in rule.inhibits if rule.name in BY_NAME[name].inhibits}
+    names = [name for name in rule.inhibits if name not in both or first.index(rule.name) < first.index(name)]
+    quiet = "|".join(BY_NAME[name].alertname for name in names)
     found: Document = {
         "source_matchers": [f'alertname="{rule.alertname}"'],
         "target_matchers": [f'alertname=~"{quiet}"'],

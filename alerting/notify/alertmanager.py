@@ -67,11 +67,12 @@ class Alertmanager:
     kind = "alertmanager"
     can_confirm = True
 
-    def __init__(self, audience: Audience, access: Access, console_url: str = "") -> None:
+    def __init__(self, audience: Audience, access: Access, console_url: str = "", cluster: str = "") -> None:
         self.audience = audience
         self.name = audience.channel
         self._access = access
         self._console_url = console_url
+        self._cluster = cluster
         self._lock = threading.Lock()
 
     def send(self, notice: Notice, wording: Wording) -> None:
@@ -96,7 +97,7 @@ class Alertmanager:
             now = time.time()
             some = [posted(one, word(_again(one, self.name), self._console_url), now) for one in read()]
             if is_watching:
-                some.append(_watchdog(self._console_url, now))
+                some.append(_watchdog(self._console_url, now, self._cluster))
             if some:
                 self._post(some)
 
@@ -127,9 +128,9 @@ def posted(alert: Alert, wording: Wording, now: float) -> dict[str, object]:
     return {**document, "generatorURL": wording.link} if wording.link else document
 
 
-def _watchdog(console_url: str, now: float) -> dict[str, object]:
+def _watchdog(console_url: str, now: float, cluster: str) -> dict[str, object]:
     document: dict[str, object] = {
-        "labels": {"alertname": WATCHDOG, "severity": "none"},
+        "labels": {"alertname": WATCHDOG, "severity": "none"} | ({"cluster": cluster} if cluster else {}),
         "annotations": {"summary": "Always firing while Tierdeck judges its rules: be warned when it is missing."},
         "endsAt": instant(now + 3 * REPOST_SECONDS),
     }

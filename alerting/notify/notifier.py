@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import structlog
@@ -31,11 +31,23 @@ _JUDGED_SECONDS = 180.0
 class Notifier:
     """Of one alerting process."""
 
-    def __init__(self, store: Store, ways: Configured, console_url: str = "", again_seconds: float = 4 * 3600) -> None:
+    def __init__(
+        self,
+        store: Store,
+        ways: Configured,
+        console_url: str = "",
+        again_seconds: float = 4 * 3600,
+        cluster: str | None = None,
+    ) -> None:
+        """
+        Args:
+            cluster: only alerts of it are said; None: all of the store.
+        """
         self._store = store
+        self._cluster = cluster
         self._ways = ways
         self._again_seconds = again_seconds
-        self._sender = Sender(store, ways.channels, console_url)
+        self._sender = Sender(_Outbox(store, cluster), ways.channels, console_url)
         self._rhythms = [*(_Rhythm(REPOST_SECONDS, self._reposting(one)) for one in ways.alertmanagers)]
         if ways.heartbeat is not None:
             self._rhythms.append(_Rhythm(BEAT_SECONDS, self._beating(ways.heartbeat.beat)))
@@ -79,7 +91,7 @@ class Notifier:
     def _told(self, channel: str, now: float) -> Iterable[Alert]:
         """Alerts that were to be said there, and fire or were over lately: what is over is said again too, in case
         that something older came after it."""
-        for alert in self._store.alerts(now - VALID_SECONDS, now, limit=_MOST_ALERTS):
+        for alert in self._store.alerts(now - VALID_SECONDS, now, self._cluster, limit=_MOST_ALERTS):
             if alert.state is AlertState.PENDING:
                 continue
             said = self._store.notices(_MOST_NOTICES, alert_id=alert.id)
@@ -98,6 +110,29 @@ class Notifier:
                 log.warning("heartbeat_failed", reason=error.trouble.words)
 
         return beat_if_watching
+
+
+class _Outbox:
+    """What is to be said of one cluster's alerts."""
+
+    def __init__(self, store: Store, cluster: str | None) -> None:
+        self._store = store
+        self._cluster = cluster
+
+    def take_notice(self, now: float, channels: Collection[str], claim_seconds: float) -> Notice | None:
+        return self._store.take_notice(now, channels, claim_seconds, self._cluster)
+
+    def notice_sent(self, number: int, at: float) -> None:
+        self._store.notice_sent(number, at)
+
+    def notice_failed(self, number: int, at: float, trouble: str, again_at: float | None) -> None:
+        self._store.notice_failed(number, at, trouble, again_at)
+
+    def notices_waiting(self) -> int:
+        return self._store.notices_waiting()
+
+    def alert(self, number: int) -> Alert | None:
+        return self._store.alert(number)
 
 
 class _Rhythm:

@@ -196,3 +196,10 @@ def test_channels_are_those_declared_last_in_their_order(store: Store) -> None:
     assert store.channels() == [("night", "pagerduty"), ("log", "webhook")]
     store.declare_channels([])
     assert store.channels() == []
+
+
+def test_a_cluster_takes_what_is_about_its_own_alerts_and_tests(store: Store) -> None:
+    with_alert = firing()
+    store.save_alerts([with_alert], [notice("a", with_alert, kind=NoticeKind.FIRING)], T0)
+    assert store.take_notice(T0, ["slack"], 30, "west") is None
+    assert store.take_notice(T0, ["slack"], 30, with_alert.subject.cluster) is not None

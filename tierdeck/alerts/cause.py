@@ -14,6 +14,9 @@ RATIO_RULES = frozenset({"hit_ratio_drop", "hit_ratio_drift", "hit_ratio_floor",
 
 LEAST_FALL = 0.03
 """A ratio that fell by less did not: there is nothing to share out."""
+LOSSES = frozenset({"hit_ratio_drop", "hit_ratio_drift"})
+"""Those that say that the whole ratio is below what is usual: while one fires, or once it is accepted, that counts."""
+
 RECORDED = 0.9
 """Certainty of what an event, a counter or a gauge tells outright."""
 LIKELY = 0.7

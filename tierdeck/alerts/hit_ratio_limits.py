@@ -41,5 +41,7 @@ class HitRatioLimits:
             for name in ("least_requests", "least_tokens", "drop_points", "drift_points", "tier_points", "deviations")
             if getattr(self, name) <= 0
         ]
+        if not -43200 <= self.utc_offset_seconds <= 50400:
+            raise UsageError("a clock is 12 hours behind UTC to 14 hours ahead of it")
         if below:
             raise UsageError(f"{' and '.join(below)} must be above 0")

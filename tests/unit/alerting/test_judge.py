@@ -94,3 +94,40 @@ def test_causes_are_looked_for_at_once_and_again_when_more_can_be_seen() -> None
     assert not wants_causes(known, START + 240)
     assert wants_causes(known, START + 300)
     assert not wants_causes(replace(known, state=AlertState.RESOLVED), START + 300)
+
+
+def firing(rule: str, subject: Subject = CHAT) -> Alert:
+    return Alert(rule, subject, AlertState.FIRING, NO_DATA.severity, START - 600, fired_at=START - 300)
+
+
+class Silent:
+    """Judges nothing."""
+
+    def judge(self, scene: Scene) -> Iterable[Judgement]:
+        return ()
+
+
+def test_a_limit_that_is_no_longer_set_ends_its_alert() -> None:
+    judge = Judge([Silent()], [firing("hit_ratio_floor")])
+    (ended,) = judge.step(scene(0, CHAT))
+    assert (ended.state, ended.evidence["ended"]) == (AlertState.RESOLVED, "its limit is no longer set")
+
+
+def test_a_pool_that_is_read_no_more_fires_for_a_quarter_of_an_hour_and_not_for_ever() -> None:
+    judge = Judge([Silent()], [firing("pool_full", Subject("east", "_pool", "nvme"))])
+    steps = play(judge, 20, CHAT)
+    ended = [number for number, changed in enumerate(steps) if changed]
+    assert ended == [16]
+    assert steps[16][0].evidence["ended"] == "nothing has told of it for 16 min"
+
+
+def test_what_can_not_be_judged_for_hours_ends() -> None:
+    judge = Judge([Scripted(NO_DATA.name, [None] * 400)], [firing(NO_DATA.name)])
+    steps = play(judge, 400, CHAT)
+    ended = [number for number, changed in enumerate(steps) for alert in changed if not alert.is_open]
+    assert ended == [361]
+
+
+def test_a_rule_that_is_off_is_not_told_elsewhere_either() -> None:
+    judge = Judge([], is_on=lambda rule, subject: False)
+    assert judge.tell(Judgement(TIER_DROP.name, CHAT, True), START) == []

@@ -35,7 +35,7 @@ def test_a_quiet_shift_says_so_section_by_section() -> None:
         "Nothing fired and ended.",
         "No event is known.",
         "No silence or maintenance window ends in the next shift.",
-        "Everything was judged.",
+        "No gap is known.",
     ):
         assert f"\n{nothing}\n" in text
     assert "finding" not in text.lower()  # there is no doctor yet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tierdeck.account import PoolAccount
 from tierdeck.alerts.alert import Subject
@@ -29,6 +30,14 @@ _L0_HOLDS = 0.7
 """Of its usual share."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Of a cluster: whether a pool is full, which has its own alert, and whether the outage fires already."""
+
+    is_full: bool
+    is_firing: bool
+
+
 class L2Outage:
     """Judges `l2_outage`, once for all pools and endpoints of a cluster: they share what is broken."""
 
@@ -36,6 +45,11 @@ class L2Outage:
         self._minutes: Recent[Minute] = Recent(_LONG_MINUTES)
         self._lost: Recent[float] = Recent(_DAY_MINUTES)
         self._room = Room()
+
+    def learn(self, lost: Iterable[tuple[float, Subject, float]]) -> None:
+        """Workers that did not beat, of the day before the first scene: when, which pool, how many; in order."""
+        for at, subject, away in lost:
+            self._lost.add(subject, at, away)
 
     def judge(self, scene: Scene) -> Iterable[Judgement]:
         self._minutes.keep_only(scene.minutes)
@@ -45,33 +59,34 @@ class L2Outage:
         for cluster in sorted(clusters):
             pools = {subject: pool for subject, pool in scene.pools.items() if subject.cluster == cluster}
             minutes = {subject: minute for subject, minute in scene.minutes.items() if subject.cluster == cluster}
-            yield self._judge(scene.at, pools, minutes, is_full=cluster in full)
+            known = _Known(cluster in full, (L2_OUTAGE.name, Subject(cluster, POOL)) in scene.firing)
+            yield self._judge(scene.at, pools, minutes, known)
 
     def _judge(
-        self, at: float, pools: Mapping[Subject, PoolAccount], minutes: Mapping[Subject, Minute], *, is_full: bool
+        self, at: float, pools: Mapping[Subject, PoolAccount], minutes: Mapping[Subject, Minute], known: _Known
     ) -> Judgement:
         cluster = next(iter((*minutes, *pools))).cluster
-        signs, known = [], False
+        signs, is_told = [], False
         for subject, pool in pools.items():
             gone = self._gone(at, subject, pool)
-            known = known or gone is not None
+            is_told = is_told or gone is not None
             if gone:
                 signs.append(("workers", f"{gone:.0f} workers of {subject.name} are lost", gone))
         for subject, minute in minutes.items():
             kept = [one for _, one in self._minutes.add(subject, at, minute)]
             found = [
-                _not_stored(subject, kept, is_full=is_full),
+                _not_stored(subject, kept, is_full=known.is_full),
                 _not_loaded(subject, kept),
-                _finds_nothing(subject, kept),
+                _finds_nothing(subject, kept, is_firing=known.is_firing),
             ]
-            known = known or any(one.stores_submitted is not None or one.found_l2 is not None for one in kept[-1:])
+            is_told = is_told or any(one.stores_submitted is not None or one.found_l2 is not None for one in kept[-1:])
             signs += [sign for sign in found if sign is not None]
         share = max((depth for name, _, depth in signs if name != "workers"), default=None)
         return Judgement(
             L2_OUTAGE.name,
             Subject(cluster, POOL),
-            bool(signs) if known else None,
-            is_clear=known and not signs,
+            bool(signs) if is_told else None,
+            is_clear=is_told and not signs,
             value=share,
             depth=share if share is not None else float(len(signs)) or None,
             words=f"L2 is not working: {'; '.join(words for _, words, _ in signs[:3])}."
@@ -101,7 +116,8 @@ def _not_stored(subject: Subject, kept: Sequence[Minute], *, is_full: bool) -> S
 
 def _not_loaded(subject: Subject, kept: Sequence[Minute]) -> Sign | None:
     """What the cache found beyond L0 and the engine did not load."""
-    window = [one for one in kept[-_SHORT_MINUTES:] if one.found_l2 is not None and one.loaded_tokens is not None]
+    told = ("found_l2", "loaded_tokens", "l0", "prompt_tokens")
+    window = [one for one in kept[-_SHORT_MINUTES:] if all(getattr(one, name) is not None for name in told)]
     if len(window) < _SHORT_MINUTES - 1:
         return None
     prompt = total(window, lambda one: one.prompt_tokens)
@@ -115,8 +131,8 @@ def _not_loaded(subject: Subject, kept: Sequence[Minute]) -> Sign | None:
     return "loads", f"{subject.name} does not load what is found in it ({format_ratio(share)} of its tokens)", share
 
 
-def _finds_nothing(subject: Subject, kept: Sequence[Minute]) -> Sign | None:
-    """Written to, asked, and nothing is ever found, where it used to be."""
+def _finds_nothing(subject: Subject, kept: Sequence[Minute], *, is_firing: bool) -> Sign | None:
+    """Written to, asked, and nothing is ever found, where it used to be; once that fires, it lasts while it is so."""
     window, before = kept[-_BLIND_MINUTES:], kept[:-_BLIND_MINUTES]
     if len(window) < _BLIND_MINUTES or any(one.found_l2 is None for one in window):
         return None
@@ -125,6 +141,8 @@ def _finds_nothing(subject: Subject, kept: Sequence[Minute]) -> Sign | None:
     usual_asked, usual_found = total(before, lambda one: one.lookup_tokens), total(before, lambda one: one.found_l2)
     if found or asked is None or asked < _LEAST_TOKENS or written is None or written < LEAST_CHUNKS:
         return None
+    if is_firing:
+        return "finds", f"{subject.name} writes to it and finds nothing in it", 1.0
     if not usual_asked or (usual_found or 0.0) < _USUAL_SHARE * usual_asked:
         return None
     usual = (usual_found or 0.0) / usual_asked

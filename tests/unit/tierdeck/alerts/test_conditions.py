@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
-from tests.unit.tierdeck.alerts.scenes import CHAT, NVME, run, scenes
+from tests.unit.tierdeck.alerts.scenes import CHAT, NVME, START, run, scenes
 from tierdeck.account import PoolAccount
 from tierdeck.alerts.alert import Subject
 from tierdeck.alerts.conditions.cost import L2Costs
@@ -164,6 +165,23 @@ def test_a_pool_that_is_written_and_finds_nothing_where_it_used_to() -> None:
     assert verdicts(l2([well] * 30 + [blind] * 5))[-1] is True
     assert verdicts(l2([well] * 30 + [blind] * 3))[-1] is False, "not for long enough"
     assert verdicts(l2([blind] * 45))[-1] is False, "it never served anything: nothing is lost"
+
+
+def test_a_loss_that_was_known_before_the_first_scene_is_no_news_and_one_of_today_goes_on() -> None:
+    east = Subject("east", POOL)
+    played = scenes([STORING] * 3, [pool(TIB, lost=1)] * 3)
+    fresh, taught, old = L2Outage(), L2Outage(), L2Outage()
+    taught.learn([(START - 7200.0, NVME, 0.0), (START - 3600.0, NVME, 1.0)])
+    old.learn([(START - 7200.0, NVME, 1.0)])
+    assert [verdicts(run(one, played))[-1] for one in (fresh, taught, old)] == [False, True, False]
+    assert {one.subject for one in taught.judge(played[-1])} == {east}
+
+
+def test_nothing_found_goes_on_being_an_outage_when_the_memory_of_before_is_gone() -> None:
+    blind = FOUND | {"loaded_tokens": 3_000.0, "found_l2": 0.0, "found_l1": 7_000.0}
+    firing = frozenset({("l2_outage", Subject("east", POOL))})
+    played = [replace(one, firing=firing) for one in scenes([blind] * 8)]
+    assert verdicts(run(L2Outage(), played))[-1] is True
 
 
 def test_of_an_l2_that_nobody_tells_of_nothing_is_said() -> None:

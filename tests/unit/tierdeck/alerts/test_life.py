@@ -162,6 +162,13 @@ def test_a_mute_is_not_taken_back_by_inhibition() -> None:
     assert inhibited([firing(HIT_RATIO_DROP, 0.0, suppressed_by="warming")], 60.0)[0].suppressed_by == "warming"
 
 
+def test_what_nobody_hears_of_silences_nothing() -> None:
+    for mute in ("flapping", "warming"):
+        loud = firing(BY_NAME["hit_ratio_floor"], 0.0)
+        quiet = firing(BY_NAME["hit_ratio_drop"], 0.0, suppressed_by=mute)
+        assert [one.suppressed_by for one in inhibited([quiet, loud], 60.0)] == [mute, ""]
+
+
 def test_pending_ones_silence_nothing() -> None:
     pending = replace(firing(HIT_RATIO_DROP, 0.0), state=AlertState.PENDING, fired_at=None)
     assert inhibited([pending, firing(TIER_DROP, 60.0)], 60.0)[1].suppressed_by == ""
