@@ -73,7 +73,9 @@ class Alerting:
         self._settings = settings
         self._store = store
         self._limits = told.limits
-        self._notifier = Notifier(store, told.ways, settings.console_url, settings.renotify_seconds, settings.cluster)
+        self._notifier = Notifier(
+            store, told.ways, settings.console_url, settings.renotify_seconds, settings.cluster, settings.docs_url
+        )
         self._version = version
         self._pulse = pulse
         self._judge: Judge | None = None

@@ -131,6 +131,10 @@ class Settings(BaseSettings):
         "", description="Where people reach the console, such as `https://deck.example`, for links; empty: no links."
     )
 
+    docs_url: str = Field(
+        "", description="Where people reach this project's docs folder, for links from alerts; empty: no links."
+    )
+
     raw_retention_seconds: int = Field(2 * _DAY, ge=3600, description="Seconds that raw rows are kept.")
     minute_retention_seconds: int = Field(14 * _DAY, ge=3600, description="Seconds that 1-minute rows are kept.")
     ten_minute_retention_seconds: int = Field(90 * _DAY, ge=_DAY, description="Seconds that 10-minute rows are kept.")
@@ -157,8 +161,9 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _console_can_be_linked(self) -> Self:
-        if self.console_url and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", self.console_url):
-            raise ValueError("console_url can't be used: an address such as https://deck.example is needed")
+        for name, url in (("console_url", self.console_url), ("docs_url", self.docs_url)):
+            if url and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", url):
+                raise ValueError(f"{name} can't be used: an address such as https://deck.example is needed")
         return self
 
     @model_validator(mode="after")

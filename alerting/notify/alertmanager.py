@@ -67,12 +67,15 @@ class Alertmanager:
     kind = "alertmanager"
     can_confirm = True
 
-    def __init__(self, audience: Audience, access: Access, console_url: str = "", cluster: str = "") -> None:
+    def __init__(
+        self, audience: Audience, access: Access, console_url: str = "", cluster: str = "", docs_url: str = ""
+    ) -> None:
         self.audience = audience
         self.name = audience.channel
         self._access = access
         self._console_url = console_url
         self._cluster = cluster
+        self._docs_url = docs_url
         self._lock = threading.Lock()
 
     def send(self, notice: Notice, wording: Wording) -> None:
@@ -95,7 +98,7 @@ class Alertmanager:
         """
         with self._lock:
             now = time.time()
-            some = [posted(one, word(_again(one, self.name), self._console_url), now) for one in read()]
+            some = [posted(one, word(_again(one, self.name), self._console_url, self._docs_url), now) for one in read()]
             if is_watching:
                 some.append(_watchdog(self._console_url, now, self._cluster))
             if some:
@@ -115,6 +118,7 @@ def posted(alert: Alert, wording: Wording, now: float) -> dict[str, object]:
         "description": wording.body,
         "causes": wording.causes,
         "runbook": advice,
+        "runbook_url": wording.more,
         "dashboard": wording.link,
     }
     # an end that lies in the future there is not taken for one: what was posted before holds longer (`Alert.Merge`)

@@ -121,7 +121,9 @@ def _alertmanagers(settings: Settings) -> Iterator[Alertmanager]:
             settings.alertmanager_ca_file,
         )
         name = "alertmanager" if number == 1 else f"alertmanager-{number}"
-        yield Alertmanager(Audience(name, is_repeated=False), access, settings.console_url, settings.cluster)
+        yield Alertmanager(
+            Audience(name, is_repeated=False), access, settings.console_url, settings.cluster, settings.docs_url
+        )
 
 
 def _heartbeat(settings: Settings) -> Heartbeat | None:

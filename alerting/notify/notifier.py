@@ -38,6 +38,7 @@ class Notifier:
         console_url: str = "",
         again_seconds: float = 4 * 3600,
         cluster: str | None = None,
+        docs_url: str = "",
     ) -> None:
         """
         Args:
@@ -47,7 +48,7 @@ class Notifier:
         self._cluster = cluster
         self._ways = ways
         self._again_seconds = again_seconds
-        self._sender = Sender(_Outbox(store, cluster), ways.channels, console_url)
+        self._sender = Sender(_Outbox(store, cluster), ways.channels, console_url, docs_url=docs_url)
         self._rhythms = [*(_Rhythm(REPOST_SECONDS, self._reposting(one)) for one in ways.alertmanagers)]
         if ways.heartbeat is not None:
             self._rhythms.append(_Rhythm(BEAT_SECONDS, self._beating(ways.heartbeat.beat)))

@@ -46,9 +46,16 @@ class Sender:
     """One of them for each process; several processes on one store take turns by claims."""
 
     def __init__(
-        self, outbox: Outbox, channels: Sequence[Channel], console_url: str = "", *, patience_seconds: float = 5.0
+        self,
+        outbox: Outbox,
+        channels: Sequence[Channel],
+        console_url: str = "",
+        *,
+        docs_url: str = "",
+        patience_seconds: float = 5.0,
     ) -> None:
         """`patience_seconds`: how long `run_once` waits for channels that are slow."""
+        self._docs_url = docs_url
         self._outbox = outbox
         self._channels = {channel.name: channel for channel in channels}
         self._console_url = console_url
@@ -90,7 +97,7 @@ class Sender:
             if self._is_out_of_date(notice):
                 self._outbox.notice_failed(notice.id, clock(), "the alert is over or acknowledged meanwhile", None)
                 return True
-            trouble = _send(channel, notice, self._console_url)
+            trouble = _send(channel, notice, self._console_url, self._docs_url)
             if trouble is not None:
                 self._failed(channel, notice, trouble, clock())
                 return not trouble.may_heal
@@ -132,11 +139,11 @@ class _Clock:
         return self._now + time.monotonic() - self._started
 
 
-def _send(channel: Channel, notice: Notice, console_url: str) -> Trouble | None:
+def _send(channel: Channel, notice: Notice, console_url: str, docs_url: str) -> Trouble | None:
     may_repeat = (notice.may_repeat or _UNSURE in notice.trouble) and not channel.can_confirm
     told = replace(notice, may_repeat=may_repeat)
     try:
-        channel.send(told, word(told, console_url))
+        channel.send(told, word(told, console_url, docs_url))
     except UndeliveredError as error:
         return error.trouble
     except Exception as error:  # noqa: BLE001 whatever it is becomes a row; its words may hold an address

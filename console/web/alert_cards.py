@@ -17,6 +17,8 @@ from console.web.escape import coded, escaped
 from console.web.figures.alert_line import alert_line
 from console.web.palette import Palette
 from console.web.parts import chart
+from tierdeck.alerts.wording import section
+from tierdeck.settings import load_settings
 
 _MOST_CAUSES = 4
 
@@ -127,9 +129,12 @@ def _advice(card: AlertCard, palette: Palette) -> str:
     """What it means and what to do, close together."""
     steps = "".join(f"<li style='margin:3px 0'>{coded(step)}</li>" for step in card.advice)
     todo = f"<div style='font-weight:600'>What to do</div><ol style='margin:4px 0 10px;padding-left:1.4em'>{steps}</ol>"
+    place = f"docs/alerts.md#{escape(card.anchor)}"
+    url = section(card.anchor, load_settings().docs_url)
+    more = f"<a href='{escape(url)}' target='_blank' rel='noopener'>{place}</a>" if url else place
     return (
         f"<div style='font-size:14px'>{todo if steps else ''}<div style='color:{palette.muted}'>{coded(card.meaning)} "
-        f"More: docs/alerts.md#{escape(card.anchor)}</div></div>"
+        f"More: {more}</div></div>"
     )
 
 

@@ -27,7 +27,7 @@ _STACKED = (
 """On a narrow screen a rule's cells stand below each other."""
 _NO_CHANNEL = (
     "No channel is configured, so that alerts stand on this page alone. Name one in the alerting configuration "
-    "(docs/alerts.md): Slack, PagerDuty, e-mail, a webhook, Alertmanager and more."
+    "(docs/notify.md): Slack, PagerDuty, e-mail, a webhook, Alertmanager and more."
 )
 
 

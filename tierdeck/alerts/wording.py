@@ -24,7 +24,8 @@ _UNSEEN = ("C", "Zl", "Zp")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """`subject` is one line; `body` has some; `link` is empty where the console has no public address.
+    """`subject` is one line; `body` has some; `link` is empty where the console has no public address, `more` (what
+    the documents say of the rule) where they have none.
 
     Both are plain text without control signs; names in them may hold anything else, and what a receiver makes of
     `<`, `@` or `*` is for its channel to prevent.
@@ -35,13 +36,15 @@ class Wording:
     link: str = ""
     causes: str = ""
     advice: str = ""
+    more: str = ""
 
 
-def word(notice: Notice, console_url: str = "") -> Wording:
+def word(notice: Notice, console_url: str = "", docs_url: str = "") -> Wording:
     """The words of a notice.
 
     Args:
         console_url: where people reach the console, such as `https://deck.example`; empty: no link.
+        docs_url: where they reach the documents; empty: no link.
     """
     if notice.alert is None:
         body = f"This tries the channel {one_line(notice.channel)}. Nothing is wrong, and nothing is to be done."
@@ -51,7 +54,7 @@ def word(notice: Notice, console_url: str = "") -> Wording:
     who = one_line(alert.subject.name)
     where = "" if who == one_line(alert.subject.cluster) else f" ({one_line(alert.subject.cluster)})"
     subject = f"{_BEGIN.get(notice.kind, '')}[{alert.severity.upper()}] {title}: {who}{where}"
-    link = link_to(alert, console_url)
+    link, more = link_to(alert, console_url), section(rule.anchor, docs_url) if rule else ""
     causes = "\n".join(_causes(alert.causes))
     advice = rule.advice[0] if rule and rule.advice else ""
     is_over = notice.kind is NoticeKind.RESOLVED
@@ -62,9 +65,15 @@ def word(notice: Notice, console_url: str = "") -> Wording:
         f"Why:\n{causes}" if causes else "" if is_over else "Why: no cause found.",
         f"What to do first: {advice}" if advice and not is_over else "",
         f"View: {link}" if link else "",
+        f"About this rule: {more}" if more else "",
         "This may be a repeat: it is not known whether it arrived before." if notice.may_repeat else "",
     ]
-    return Wording(subject, "\n".join(filter(None, parts)), link, causes, advice)
+    return Wording(subject, "\n".join(filter(None, parts)), link, causes, advice, more)
+
+
+def section(anchor: str, docs_url: str) -> str:
+    """A rule's section in the documents; empty without their address."""
+    return f"{docs_url.rstrip('/')}/alerts.md#{anchor}" if docs_url else ""
 
 
 def link_to(alert: Alert, console_url: str) -> str:

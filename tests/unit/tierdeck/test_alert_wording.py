@@ -59,6 +59,12 @@ def test_without_an_address_of_the_console_there_is_no_link() -> None:
     assert "View" not in said.body
 
 
+def test_an_alert_leads_to_its_section_of_the_documents_where_they_can_be_reached() -> None:
+    said = word(Notice("k", "slack", NoticeKind.FIRING, ALERT, created_at=T0, due_at=T0), "", "https://docs.example/d/")
+    assert said.more == "https://docs.example/d/alerts.md#hit-ratio-drop"
+    assert f"About this rule: {said.more}" in said.body.splitlines()
+
+
 def test_what_is_not_known_is_not_told_as_a_figure() -> None:
     bare = replace(ALERT, value=None, expected=None, depth=None, causes=(), words="")
     body = told(bare).body
