@@ -46,7 +46,7 @@ class _Endpoint:
     @classmethod
     def of(cls, limits: HitRatioLimits) -> _Endpoint:
         def watched(points: float) -> _Watched:
-            guards = Guards(days=points, day=points + 1.0, other_kind=points + 2.0)
+            guards = Guards(days=points, day=points + 1.0, other_kind=points + 0.5)
             drops = DropLimits(limits.least_requests, limits.least_tokens, limits.deviations)
             return _Watched(Series(guards, limits.utc_offset_seconds), Drop(drops))
 

@@ -31,13 +31,13 @@ class DropLimits:
 
     Attributes:
         deviations: standard deviations of such a window that a drop has at least.
-        own_points: how far it fell from its own last hours, where what is usual is not certain.
+        own_points: how far it fell from its own level of some hours ago, where what is usual is not certain.
     """
 
     least_requests: float
     least_tokens: float
     deviations: float
-    own_points: float = 6.0
+    own_points: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,15 @@ class Drop:
         )
         wanted = trip * (_GOES_ON if self._is_young(short[0].at) else 1.0)
         has_fallen = expected.level is None or expected.level - span.ratio >= self._limits.own_points
-        is_bad = depth >= wanted and has_fallen and self._is_down(short, trip)
+        is_bad = depth >= wanted and has_fallen and self._is_down(short, max(trip, depth) / 2)
         return Strayed(is_bad, not is_bad and self._is_clear(series, depth, trip), span, expected, depth, trip)
 
-    def _is_down(self, short: Sequence[Sample], trip: float) -> bool:
-        """Four of the last five minutes, so that three minutes of anything are no drop; then three go on."""
-        deep = sum(one.residual is not None and one.residual <= -trip / 2 for one in short)
+    def _is_down(self, short: Sequence[Sample], points: float) -> bool:
+        """Four of the last five minutes, so that three minutes of anything are no drop; then three go on.
+
+        Minutes that make half of what the long window lost: a little noise beside three deep ones does not.
+        """
+        deep = sum(one.residual is not None and one.residual <= -points for one in short)
         return deep >= (3 if self._is_young(short[0].at) else 4)
 
     def _is_young(self, now: float) -> bool:

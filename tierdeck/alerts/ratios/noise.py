@@ -35,11 +35,16 @@ class Noise:
         self._request_points = _REQUEST_POINTS
         self._seen = 0
 
-    def learn(self, residual: float, alike: float, samples: Sequence[Sample]) -> None:
-        """One slot that nothing was wrong in: how far it strayed, its requests, and its minutes with residuals."""
-        self._slots.append(abs(residual))
+    def learn(self, residual: float, alike: float, samples: Sequence[Sample], *, is_sure: bool = True) -> None:
+        """One slot that nothing was wrong in: how far it strayed, its requests, and its minutes with residuals.
+
+        Args:
+            is_sure: it strayed from days. What it strays from the last hours is the day's rhythm, and no noise.
+        """
         self._shares.append(1.0 / max(alike, 1.0))
-        self._hour.append(residual)
+        if is_sure:
+            self._slots.append(abs(residual))
+            self._hour.append(residual)
         if len(self._hour) == _HOUR_SLOTS:
             self._hours.append(abs(sum(self._hour)) / _HOUR_SLOTS)
             self._hour.clear()
@@ -71,7 +76,8 @@ class Noise:
         prior = _SLOT_POINTS * max(0.0, 1.0 - len(self._slots) / (3 * _LEAST_SLOTS))
         # Slots and hours stray for both reasons; what single requests do to them is reckoned apart.
         by_request = self._request_points**2 * median(self._shares)
-        self._slot_points = max(_apart(self._slots, by_request), prior)
+        if self._slots:
+            self._slot_points = max(_apart(self._slots, by_request), prior)
         if len(self._hours) >= _LEAST_HOURS:
             self._hour_points = max(_apart(self._hours, by_request / _HOUR_SLOTS), prior)
 

@@ -148,7 +148,8 @@ class Series:
                 continue
             self.usual.learn(slot.at, slot.level)
             if slot.residual is not None:
-                self.noise.learn(slot.residual, slot.alike, _with_residuals(slot.samples))
+                is_sure = slot.slow is not None
+                self.noise.learn(slot.residual, slot.alike, _with_residuals(slot.samples), is_sure=is_sure)
 
 
 def _with_residuals(samples: Sequence[Sample]) -> list[Sample]:

@@ -13,10 +13,11 @@ DAY_SECONDS = 86400.0
 SLOTS_A_DAY = 144
 _DAYS_KEPT = 21
 _DAYS_USED = 14
-_TRAIL_SLOTS = 24
+_TRAIL_SLOTS = 30
 _TRAIL_SECONDS = 8 * 3600.0
 # An hour of figures says where the level is; with less nothing is called usual.
 _LEAST_TRAIL = 6
+_JUMP_POINTS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Expected:
     Attributes:
         value: the level.
         guard: the least drop that may be called one, as surely as the level is known.
-        level: where the ratio itself was in the last hours: it has to have fallen from there too. None: need not.
+        level: where the ratio itself was some hours ago: it has to have fallen from there too. None: need not.
         days: of this kind that it was learnt from; 0: of the other kind, or of the last hours alone.
         slow: what a slow loss is held against; None: nothing is known that would not sink with it.
     """
@@ -51,10 +52,9 @@ class Guards:
 
     Attributes:
         days: two days or more of this kind. day: one.
-        other_kind: days of the other kind, moved by what this kind's last hours were above or below them.
+        other_kind: days of the other kind, moved by what this kind's hours were above or below them.
         new_kind: the first hours of a kind never seen: it may be anywhere.
         hours: nothing but the last hours.
-        own: how far it must have fallen from its own last hours, where what is usual is not certain.
     """
 
     days: float
@@ -62,7 +62,6 @@ class Guards:
     other_kind: float
     new_kind: float = 24.0
     hours: float = 12.0
-    own: float = 6.0
 
 
 class Usual:
@@ -114,22 +113,33 @@ class Usual:
             return Expected(
                 level, self._guards.days if len(found) > 1 else self._guards.day, days=len(found), slow=level
             )
-        trail = [(then, level) for then, level in self._trail if at - then <= _TRAIL_SECONDS]
         if other := self._levels(at, not is_weekend(day)):
-            return self._of_the_other_kind(median(other), trail, day)
+            return self._of_the_other_kind(median(other), day)
+        trail = [level for then, level in self._trail if at - then <= _TRAIL_SECONDS]
         if len(trail) < _LEAST_TRAIL:
             return None
-        return Expected(median(level for _, level in trail), self._guards.hours)
+        return Expected(median(trail[-4 * _LEAST_TRAIL :]), self._guards.hours)
 
-    def _of_the_other_kind(self, level: float, trail: list[tuple[float, float]], day: int) -> Expected:
+    def _of_the_other_kind(self, level: float, day: int) -> Expected:
+        """The other kind's days, moved by what the hours since this kind began are apart from them."""
         kind = is_weekend(day)
-        here = [(at, own) for at, own in trail if is_weekend(self._place(at)[0]) == kind]
-        apart = [own - median(other) for at, own in here if (other := self._levels(at, not kind))]
-        if len(apart) < _LEAST_TRAIL:
+        # Of any age: what has been wrong since then was not learnt, and these are still the last good hours.
+        known = [
+            (own, own - median(other), is_weekend(self._place(at)[0]) == kind)
+            for at, own in self._trail
+            if (other := self._levels(at, not kind))
+        ]
+        here = [(own, apart) for own, apart, is_same in known if is_same]
+        before = [(own, apart) for own, apart, is_same in known if not is_same]
+        if len(here) < _LEAST_TRAIL:
             return Expected(level, self._guards.new_kind)
-        own = median(own for _, own in here)
+        if _goes_on(before, here):
+            here = before + here
+        # The older hours: what has sunk for four of them has not sunk in these.
+        here = here[: max(_LEAST_TRAIL, len(here) // 3)]
+        moved = _bounded(level + median(apart for _, apart in here))
         slow = _bounded(level + median(self._first_apart)) if len(self._first_apart) >= _LEAST_TRAIL else None
-        return Expected(_bounded(level + median(apart)), self._guards.other_kind, own, slow=slow)
+        return Expected(moved, self._guards.other_kind, median(own for own, _ in here), slow=slow)
 
     def _levels(self, at: float, weekend: bool) -> list[float]:  # noqa: FBT001 — one of two kinds of day
         """One level a day: the median of that slot and its neighbours."""
@@ -154,6 +164,14 @@ class Usual:
         local = at + self._offset
         day = math.floor(local / DAY_SECONDS)
         return day, min(int((local - day * DAY_SECONDS) // SLOT_SECONDS), SLOTS_A_DAY - 1)
+
+
+def _goes_on(before: list[tuple[float, float]], here: list[tuple[float, float]]) -> bool:
+    """The new kind of day began where the old one ended, so that the hours before tell of it too."""
+    if len(before) < _LEAST_TRAIL:
+        return False
+    last, first = before[-_LEAST_TRAIL:], here[:_LEAST_TRAIL]
+    return abs(median(apart for _, apart in first) - median(apart for _, apart in last)) < _JUMP_POINTS
 
 
 def _bounded(points: float) -> float:
