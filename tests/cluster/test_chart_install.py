@@ -29,6 +29,9 @@ def restricted(rest: Rest, namespace: str) -> str:
     return namespace
 
 
+PROCESSES = ("collectors", "controller", "alerting", "console")
+
+
 def test_an_install_as_it_comes_is_admitted_without_a_warning(
     cluster: Cluster, rest: Rest, installing_helm: Helm, restricted: str
 ) -> None:
@@ -64,7 +67,7 @@ def test_an_install_on_postgresql_waits_for_its_migration(
             helm.kill()
     assert (helm.returncode, warned) == (0, ""), said
     try:
-        cluster.wait_until(lambda: len(rest.objects("Pod", restricted)) == 3, "a pod of each process")
+        cluster.wait_until(lambda: len(rest.objects("Pod", restricted)) == len(PROCESSES), "a pod of each process")
         assert not rest.objects("Job", restricted, "batch/v1"), "a migration that has succeeded is cleared away"
     finally:
         assert installing_helm.run("uninstall", "deck", "--namespace", restricted).returncode == 0
@@ -101,7 +104,7 @@ def test_no_service_account_of_ours_may_change_anything(
             for one in rest.objects("ServiceAccount", namespace)
             if one["metadata"]["name"] != "default"
         }
-        assert accounts == {f"deck-tierdeck-{process}" for process in ("collectors", "controller", "console")}
+        assert accounts == {f"deck-tierdeck-{process}" for process in PROCESSES}
         bound = _bound(rest, namespace, accounts)
         assert {verb for _, _, verbs in bound for verb in verbs} == set(READ)
         assert bound == as_set(yaml.safe_load(rules()))

@@ -156,8 +156,8 @@ def _lately(flips: Iterable[float], now: float, limits: LifeLimits) -> tuple[flo
 
 
 def _silences(alert: Alert, now: float, limits: LifeLimits) -> bool:
-    if alert.suppressed_by and alert.suppressed_by not in BY_NAME:
-        return False  # muted, or flapping: of what it would keep quiet nobody would hear at all
+    if alert.suppressed_by == FLAPPING:
+        return False  # nobody hears of it, and that may last; a mute has an end, and means that it heals
     if alert.state is AlertState.RESOLVED:
         return alert.resolved_at is not None and now - alert.resolved_at < limits.after_seconds
     return alert.state is AlertState.FIRING

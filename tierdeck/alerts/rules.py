@@ -179,7 +179,7 @@ REQUESTS_DEFERRED = Rule(
         "Restart it; engines give up by themselves only after minutes.",
     ),
     unit="requests",
-    hold_seconds=120,
+    hold_seconds=180,
     clear_seconds=120,
     inhibits=("hit_ratio_drop", "hit_ratio_drift", "hit_ratio_floor", "tier_drop", "ttft_burn", "l2_costs"),
 )

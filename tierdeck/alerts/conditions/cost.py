@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from tierdeck.alerts.alert import Subject
 from tierdeck.alerts.conditions.recent import Recent, total
 from tierdeck.alerts.judgement import Judgement
 from tierdeck.alerts.minute import Minute, Scene
-from tierdeck.alerts.rules import L2_COSTS
+from tierdeck.alerts.rules import L2_COSTS, L2_OUTAGE, REQUESTS_DEFERRED
+from tierdeck.fleet import POOL
 
 _WINDOW_MINUTES = 30
 _LEAST_TOKENS = 10_000
@@ -23,6 +25,10 @@ class L2Costs:
     def judge(self, scene: Scene) -> Iterable[Judgement]:
         self._recent.keep_only(scene.minutes)
         for subject, minute in scene.minutes.items():
+            if self._is_disturbed(scene, subject):
+                self._recent.forget(subject)
+                yield Judgement(L2_COSTS.name, subject, None)
+                continue
             window = [one for _, one in self._recent.add(subject, scene.at, minute)]
             load = _each(window, lambda one: one.load_seconds, lambda one: one.load_tokens)
             prefill = _each(window, lambda one: one.prefill_seconds, lambda one: one.computed_tokens)
@@ -41,6 +47,12 @@ class L2Costs:
                 f"{prefill * 1e6:,.0f} µs.",
                 evidence={"load": f"{load:.3g} s a token", "prefill": f"{prefill:.3g} s a token"},
             )
+
+    @staticmethod
+    def _is_disturbed(scene: Scene, subject: Subject) -> bool:
+        """While L2 is out, or requests wait for a cache that gives nothing, waits say nothing of what loading costs."""
+        pool = Subject(subject.cluster, POOL)
+        return (L2_OUTAGE.name, pool) in scene.firing or (REQUESTS_DEFERRED.name, subject) in scene.firing
 
 
 Of = Callable[[Minute], float | None]

@@ -17,6 +17,7 @@ from tierdeck.fleet import POOL
 from tierdeck.units import format_ratio
 
 _SHORT_MINUTES = 5
+_STORE_MINUTES = 2
 _LONG_MINUTES = 360
 _DAY_MINUTES = 1440
 _UNLOADED_SHARE = 0.05
@@ -108,7 +109,7 @@ Sign = tuple[str, str, float]
 
 def _not_stored(subject: Subject, kept: Sequence[Minute], *, is_full: bool) -> Sign | None:
     """Stores are lost. Where the pool is full that is why, and its own alert says so."""
-    share = stored(kept[-_SHORT_MINUTES:])
+    share = stored(kept[-_STORE_MINUTES:])
     if share is None or share >= ALL_STORED or is_full or stored(kept[-1:]) == 1:
         return None
     return "stores", f"{format_ratio(1 - share)} of what {subject.name} submits is never stored", 1 - share

@@ -30,6 +30,10 @@ class Recent(Generic[T]):
             kept.popleft()
         return kept
 
+    def forget(self, subject: Subject) -> None:
+        """Begin anew with it."""
+        self._kept.pop(subject, None)
+
     def keep_only(self, subjects: Iterable[Subject]) -> None:
         """Forget the others: they are gone from the inventory."""
         wanted = set(subjects)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -66,11 +67,8 @@ class Run:
 @pytest.fixture(scope="module")
 def two_days() -> Callable[[], Run]:
     """A run that has seen two days at 78 %."""
-
-    def make() -> Run:
-        return Run().go(2 * DAY)
-
-    return make
+    seen = Run().go(2 * DAY)
+    return lambda: deepcopy(seen)
 
 
 def test_a_25_point_drop_fires_when_the_long_window_has_lost_8_points_and_3_minutes_more(
