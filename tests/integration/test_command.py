@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tierdeck.alerts.rules import RULES
+
+INHIBITING = sum(bool(rule.inhibits) for rule in RULES)
+
 CAPTURES = Path(__file__).parents[2] / "lab" / "captures"
 BOARDS = Path(__file__).parents[1] / "fixtures" / "boards"
 TIERDECK = Path(sys.executable).with_name("tierdeck")
@@ -117,7 +121,7 @@ def test_export_writes_rules_routes_and_boards(tmp_path: Path) -> None:
     rules = tierdeck(tmp_path, "export", "prometheus-rules", "--as", "prometheusrule", "--labels", "release=prom")
     assert (rules.returncode, rules.stderr) == (0, "")
     assert "kind: PrometheusRule" in rules.stdout
-    assert tierdeck(tmp_path, "export", "alertmanager").stdout.count("source_matchers") == 7
+    assert tierdeck(tmp_path, "export", "alertmanager").stdout.count("source_matchers") == INHIBITING
     boards = tierdeck(tmp_path, "export", "grafana", "--out", str(tmp_path / "boards"))
     assert boards.returncode == 0
     assert json.loads((tmp_path / "boards" / "tierdeck-fleet.json").read_text())["uid"] == "tierdeck-fleet"
