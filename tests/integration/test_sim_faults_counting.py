@@ -126,10 +126,10 @@ def retrieval_not_counted() -> None:
     scraper = warm(forms=(MP, EMBEDDED))
     target = FaultTarget("chat", B)
     truth = scraper.fleet.endpoints["chat"].replicas[1].truth
-    scraper.run(15.0)
+    scraper.fleet.switch(BY_NAME["retrieval-not-counted"], target, on=True)
+    scraper.run(15.0)  # counters that fall to 0 in a running process are a reset: that round counts from 0
     scraper.forget()
     l0, lower = truth.l0, truth.l1 + truth.l2
-    scraper.fleet.switch(BY_NAME["retrieval-not-counted"], target, on=True)
     scraper.run(120.0)
     page = scraper.text(B, "lmcache")
     assert sample(page, "lmcache:num_lookup_hits_total") > 0
