@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from db import Store
 from tests.e2e.test_console_browser import SCREENSHOTS, visit
 from tests.support.alert_fleet import CHAT, RAG, Seeded, seed
-from tests.support.browser import WAIT_MS, browser, console, picture, require_chromium, settle, words
+from tests.support.browser import WAIT_MS, browser, console, picture, press, require_chromium, settle, words
 from tests.support.console_store import CLUSTER
 from tierdeck.alerts.notice import NoticeKind
 
@@ -57,7 +57,7 @@ def beat(deck: Deck) -> None:
 
 def drawn(page: Page) -> None:
     """The last part of the view is there, and its charts are painted."""
-    page.get_by_role("table", name="Rules").wait_for(timeout=3 * WAIT_MS)
+    page.get_by_role("table", name="Rules").first.wait_for(timeout=3 * WAIT_MS)
     settle(page, CARDS)
 
 
@@ -86,25 +86,23 @@ def test_what_fires_is_told_with_its_cause(deck: Deck, chromium: Browser, scheme
 
 def test_a_link_opens_exactly_that_alert(deck: Deck, chromium: Browser) -> None:
     page, watch = visit(chromium, f"{deck.address}/?freeze=1&window=1h")
-    page.get_by_role("status", name="Firing alerts").get_by_role("link", name="The hit ratio dropped").click(
-        timeout=WAIT_MS
-    )
+    press(page.get_by_role("status", name="Firing alerts").get_by_role("link", name="The hit ratio dropped"))
     page.wait_for_url(re.compile(rf"alerts\?alert={deck.ids.drop}$"), timeout=WAIT_MS)
-    page.get_by_role("heading", name="What became of it?").wait_for(timeout=WAIT_MS)
+    page.get_by_role("heading", name="What became of it?").first.wait_for(timeout=WAIT_MS)
     settle(page, 2)
     text = words(page)
     assert "robust z" in text
     assert "503 Service Unavailable" in text
-    page.get_by_role("link", name="Open the endpoint then").click()
+    press(page.get_by_role("link", name="Open the endpoint then"))
     page.wait_for_url(re.compile(f"endpoint.*endpoint={CHAT}"), timeout=WAIT_MS)
-    page.get_by_role("status", name="Firing alerts").wait_for(timeout=WAIT_MS)
+    page.get_by_role("status", name="Firing alerts").first.wait_for(timeout=WAIT_MS)
     assert watch.errors == []
     page.close()
 
 
 def test_an_alert_that_is_not_there_is_said_in_a_sentence(deck: Deck, chromium: Browser) -> None:
     page, _ = visit(chromium, f"{deck.address}/alerts?freeze=1&alert=999")
-    page.get_by_text("There is no alert 999").wait_for(timeout=WAIT_MS)
+    page.get_by_text("There is no alert 999").first.wait_for(timeout=WAIT_MS)
     page.close()
 
 
@@ -130,7 +128,7 @@ def _acknowledge_by_keyboard(page: Page, deck: Deck) -> None:
     expect(dialog.get_by_role("textbox", name="Who")).to_have_value("grace")
     dialog.get_by_role("textbox", name="Note").fill("draining it")
     page.keyboard.press("Enter")
-    card.get_by_text("acknowledged by grace").wait_for(timeout=WAIT_MS)
+    card.get_by_text("acknowledged by grace").first.wait_for(timeout=WAIT_MS)
     expect(dialog).to_have_count(0)
     with Store.open(deck.url) as store:
         alert = store.alert(deck.ids.drop)
@@ -141,33 +139,33 @@ def _acknowledge_by_keyboard(page: Page, deck: Deck) -> None:
 
 def _silence_and_end(page: Page, deck: Deck) -> None:
     card = page.locator(f".st-key-alert-card-{deck.ids.drop}")
-    card.get_by_role("button", name="Silence").click(timeout=WAIT_MS)
+    press(card.get_by_role("button", name="Silence"))
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("textbox", name="Matchers")).to_have_value(
         f"endpoint={CHAT}, rule=hit_ratio_drop, cluster={CLUSTER}", timeout=WAIT_MS
     )
-    dialog.get_by_role("button", name="Silence").click()
-    dialog.get_by_text("No reason is given").wait_for(timeout=WAIT_MS)
+    press(dialog.get_by_role("button", name="Silence"))
+    dialog.get_by_text("No reason is given").first.wait_for(timeout=WAIT_MS)
     dialog.get_by_role("textbox", name="Why").fill("new drives")
-    dialog.get_by_role("button", name="Silence").click()
+    press(dialog.get_by_role("button", name="Silence"))
     expect(dialog).to_have_count(0, timeout=WAIT_MS)
     expect(card).to_have_count(0, timeout=WAIT_MS)
     with Store.open(deck.url) as store:
         made = next(one for one in store.silences(time.time()) if one.why == "new drives")
     assert made.by == "grace"  # whoever acted last
     assert made.ends_at - made.starts_at == 7200
-    page.locator(f".st-key-end-{made.id}").get_by_role("button").click()
-    dialog.get_by_role("button", name="End now").click(timeout=WAIT_MS)
-    card.wait_for(timeout=WAIT_MS)
+    press(page.locator(f".st-key-end-{made.id}").get_by_role("button"))
+    press(dialog.get_by_role("button", name="End now"))
+    card.first.wait_for(timeout=WAIT_MS)
     with Store.open(deck.url) as store:
         assert made.id not in [one.id for one in store.silences(time.time())]
 
 
 def _maintain(page: Page, deck: Deck) -> None:
-    page.get_by_role("button", name="New maintenance window").click(timeout=WAIT_MS)
+    press(page.get_by_role("button", name="New maintenance window"))
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Why").fill("another kernel", timeout=WAIT_MS)
-    dialog.get_by_role("button", name="Start").click()
+    press(dialog.get_by_role("button", name="Start"))
     page.get_by_text("another kernel").first.wait_for(timeout=WAIT_MS)
     with Store.open(deck.url) as store:
         window = store.frozen(CLUSTER, CHAT, time.time())  # the first endpoint of the list
@@ -177,8 +175,8 @@ def _maintain(page: Page, deck: Deck) -> None:
 
 
 def _try_channel(page: Page, deck: Deck) -> None:
-    page.locator(".st-key-test-ops").get_by_role("button").click(timeout=WAIT_MS)
-    page.locator(".st-key-channel-row-ops").get_by_text("a test waits").wait_for(timeout=WAIT_MS)
+    press(page.locator(".st-key-test-ops").get_by_role("button"))
+    page.locator(".st-key-channel-row-ops").get_by_text("a test waits").first.wait_for(timeout=WAIT_MS)
     with Store.open(deck.url) as store:
         one = store.notices()[0]
         assert (one.kind, one.channel, one.alert) == (NoticeKind.TEST, "ops", None)
@@ -187,4 +185,4 @@ def _try_channel(page: Page, deck: Deck) -> None:
             taken = store.take_notice(time.time(), ["ops"], 60.0)
         assert taken is not None
         store.notice_sent(taken.id, time.time())
-    page.locator(".st-key-channel-row-ops").get_by_text("a test sent").wait_for(timeout=WAIT_MS)
+    page.locator(".st-key-channel-row-ops").get_by_text("a test sent").first.wait_for(timeout=WAIT_MS)

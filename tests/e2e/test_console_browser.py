@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browser import WAIT_MS, Watch, browser, console, picture, require_chromium, settle, words
+from tests.support.browser import WAIT_MS, Watch, browser, console, picture, press, require_chromium, settle, words
 from tests.support.console_store import fill, usual_fleet
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
@@ -69,7 +69,7 @@ def test_the_fleet_says_where_the_tokens_came_from(address: str, chromium: Brows
     page, _ = visit(chromium, f"{address}/?freeze=1")
     page.get_by_role(
         "heading", name=re.compile("Where did the last 15 minutes' .* M prompt tokens come from")
-    ).wait_for(timeout=WAIT_MS)
+    ).first.wait_for(timeout=WAIT_MS)
     settle(page, 8)
     bar = " ".join(page.locator(".js-plotly-plot").first.locator("text").all_text_contents())
     for source in ("L0 · GPU", "L1 · CPU", "L2 · Curvine", "L1 + L2", "recomputed"):
@@ -86,28 +86,28 @@ def test_the_fleet_says_where_the_tokens_came_from(address: str, chromium: Brows
 
 def test_a_link_in_the_table_opens_the_endpoint_over_the_same_window(address: str, chromium: Browser) -> None:
     page, _ = visit(chromium, f"{address}/?window=1h&freeze=1")
-    page.get_by_role("link", name="rag-32b").click(timeout=WAIT_MS)
+    press(page.get_by_role("link", name="rag-32b"))
     page.wait_for_url(re.compile("endpoint=rag-32b"), timeout=WAIT_MS)
     asked = parse_qs(urlsplit(page.url).query)
     assert (asked["cluster"], asked["endpoint"], asked["window"]) == (["prod-usw2"], ["rag-32b"], ["1h"])
     page.get_by_text("Qwen2.5-32B").first.wait_for(timeout=WAIT_MS)
-    page.get_by_role("heading", name=re.compile("Where did the last hour's")).wait_for(timeout=WAIT_MS)
+    page.get_by_role("heading", name=re.compile("Where did the last hour's")).first.wait_for(timeout=WAIT_MS)
     page.close()
 
 
 def test_another_view_keeps_the_window(address: str, chromium: Browser) -> None:
     page, _ = visit(chromium, f"{address}/?window=6h&freeze=1")
-    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).wait_for(timeout=WAIT_MS)
-    page.get_by_test_id("stTopNavLink").filter(has_text="Endpoint").click()
-    page.get_by_role("heading", name="Endpoint").wait_for(timeout=WAIT_MS)
-    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).wait_for(timeout=WAIT_MS)
+    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).first.wait_for(timeout=WAIT_MS)
+    press(page.get_by_test_id("stTopNavLink").filter(has_text="Endpoint"))
+    page.get_by_role("heading", name="Endpoint").first.wait_for(timeout=WAIT_MS)
+    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).first.wait_for(timeout=WAIT_MS)
     page.close()
 
 
 def test_the_window_lives_in_the_address(address: str, chromium: Browser) -> None:
     page, _ = visit(chromium, f"{address}/?freeze=1")
-    page.get_by_role("radio", name="6h").or_(page.get_by_role("button", name="6h")).first.click(timeout=WAIT_MS)
-    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).wait_for(timeout=WAIT_MS)
+    press(page.get_by_role("radio", name="6h").or_(page.get_by_role("button", name="6h")).first)
+    page.get_by_role("heading", name=re.compile("Where did the last 6 hours'")).first.wait_for(timeout=WAIT_MS)
     assert parse_qs(urlsplit(page.url).query)["window"] == ["6h"]
     page.close()
 
@@ -115,7 +115,7 @@ def test_the_window_lives_in_the_address(address: str, chromium: Browser) -> Non
 def test_a_page_that_is_left_open_stays_up_to_date(address: str, chromium: Browser) -> None:
     page, watch = visit(chromium, address)
     age = page.get_by_text(re.compile(r"as of .* ago")).first
-    age.wait_for(timeout=WAIT_MS)
+    age.first.wait_for(timeout=WAIT_MS)
     before = age.text_content()
     page.wait_for_function("(before) => !document.body.textContent.includes(before)", arg=before, timeout=WAIT_MS)
     assert watch.errors == []

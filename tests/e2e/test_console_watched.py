@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.e2e.test_console_browser import SCREENSHOTS, visit
-from tests.support.browser import WAIT_MS, browser, console, picture, require_chromium, settle, words
+from tests.support.browser import WAIT_MS, browser, console, picture, press, require_chromium, settle, words
 from tests.support.seen_fleet import CHAT, fill_watched
 
 VIEWS = {
@@ -58,7 +58,7 @@ def test_a_watched_fleet_is_told_in_every_view(address: str, chromium: Browser, 
 
 def test_a_link_to_an_endpoint_with_a_namespace_opens_it(address: str, chromium: Browser) -> None:
     page, _ = visit(chromium, f"{address}/?freeze=1")
-    page.get_by_role("link", name="inference/rag").click(timeout=WAIT_MS)
+    press(page.get_by_role("link", name="inference/rag"))
     page.get_by_text("Qwen2.5-32B").first.wait_for(timeout=WAIT_MS)
     assert "endpoint=inference%2Frag" in page.url or "endpoint=inference/rag" in page.url
     page.close()

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -47,6 +48,9 @@ class Scene:
 
     def ask(self, query: str) -> Any:
         return self._get("query?" + urlencode({"query": query}))["result"]
+
+    def has(self, query: str) -> bool:
+        return bool(self.ask(query))
 
     def firing(self, alert: str, **labels: str) -> list[Mapping[str, Any]]:
         wanted = {"alertname": alert, **labels}
@@ -111,8 +115,9 @@ def test_every_query_of_every_board_has_data(scene: Scene) -> None:
                 for variable, value in _SUBSTITUTES.items():
                     query = query.replace(variable, value)
                 assert "$" not in query
+                what = f"{panel['title']} {target['legendFormat']}: {query}"
+                wait_until(partial(scene.has, query), what)
                 values = [float(series["value"][1]) for series in scene.ask(query)]
-                assert values, f"{panel['title']} {target['legendFormat']}: {query}"
                 assert all(value == value and value >= 0 for value in values), panel["title"]
 
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 WAIT_MS = 60_000
+_TRIES = 20
 _FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -115,6 +116,20 @@ def settle(page: Page, least_traces: int) -> None:
     """Wait until the charts are painted and nothing is a placeholder any more."""
     page.wait_for_function(PAINTED, arg=least_traces, timeout=WAIT_MS)
     page.wait_for_function(_NO_PLACEHOLDERS, timeout=WAIT_MS)
+
+
+def press(target: Locator) -> None:
+    """Click what is there once: while Streamlit draws anew, an old copy can stand beside it for a moment."""
+    for _ in range(_TRIES):
+        expect(target).to_have_count(1, timeout=WAIT_MS)
+        try:
+            target.click(timeout=WAIT_MS)
+        except Error as error:
+            if "strict mode violation" not in str(error):
+                raise
+        else:
+            return
+    raise AssertionError(f"{target} never stood there alone")
 
 
 def picture(page: Page, path: Path) -> None:
