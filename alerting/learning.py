@@ -47,7 +47,7 @@ def learn(
         if is_out or math.isnan(tokens) or math.isnan(requests):
             continue
         told = {name: one for name, one in zip(_HITS, hits, strict=True) if not math.isnan(one)}
-        ratios.learn(subject, at, requests, tokens, told)
+        ratios.learn(subject, at, until - at, (requests, tokens), told)
 
 
 def lost_workers(store: Store, cluster: str, until: float) -> list[tuple[float, Subject, float]]:

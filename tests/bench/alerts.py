@@ -6,6 +6,7 @@ where the hit rate is below 30 % for 15 minutes.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +22,8 @@ from tierdeck.alerts.minute import Minute, Scene
 SEEDS = 20
 OTHER_SEEDS = 3
 MOST_MINUTES = {DROP_25.name: 10.0, DROP_12.name: 20.0, SLIDE.name: 240.0}
+_LEARNT = 5
+_PARTS = {"": 1.0, "L0": 0.6, "L1": 0.3, "L2": 0.1}
 ENDPOINTS = 1000
 _FIXED = "fixed 30 %"
 
@@ -30,7 +33,7 @@ def run() -> list[Measure]:
     for scenario in ISSUE:
         outcomes = [outcome(scenario, seed) for seed in range(SEEDS)]
         measures += _quiet(scenario, outcomes) if scenario.is_quiet else _caught(scenario, outcomes)
-    return [*measures, *_others(), *_cost()]
+    return [*measures, *_others(), *_start(), *_cost()]
 
 
 def _quiet(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Measure]:
@@ -84,6 +87,25 @@ def _others() -> list[Measure]:
     return measures
 
 
+def _start() -> list[Measure]:
+    """CPU seconds in which an endpoint's 14 days are learnt; the peer strays from each slot, the old ones too."""
+    noise, slots = random.Random(1), 14 * 144
+    shares = [0.78 + noise.gauss(0.0, 0.02) for _ in range(slots)]
+
+    def learnt(age: float) -> float:
+        detector, started = HitRatioDetector(), time.process_time()
+        for number in range(_LEARNT):
+            for slot, share in enumerate(shares):
+                hits = {name: 1_000_000.0 * share * part for name, part in _PARTS.items()}
+                at = 1_772_409_600.0 + 600.0 * slot
+                detector.learn(Subject("east", f"chat-{number}"), at, age * (slots - slot), (500.0, 1_000_000.0), hits)
+        return (time.process_time() - started) / _LEARNT
+
+    ours, peer = learnt(600.0), learnt(0.0)
+    name = "a start, 14 days of one endpoint × 4 series learnt"
+    return [Measure(name, ours, "CPU s", "all of it as if new", peer, ours / peer)]
+
+
 def _cost() -> list[Measure]:
     """CPU seconds of this process for a minute of everything, with a day learnt; ten-minute turns included."""
     detector, lives = HitRatioDetector(), Lives()
@@ -92,7 +114,7 @@ def _cost() -> list[Measure]:
     at = 1_772_409_600.0
     for slot in range(144):
         for subject in subjects:
-            detector.learn(subject, at + 600.0 * slot, 500.0, 1_000_000.0, hits)
+            detector.learn(subject, at + 600.0 * slot, 86400.0 - 600.0 * slot, (500.0, 1_000_000.0), hits)
     at += 86400.0
     spent = []
     for number in range(80):

@@ -98,6 +98,8 @@ CASES = {
     "full-pool": fault("full-pool", "pool_full", "l2_outage"),
     "workload-shift": fault("workload-shift", "hit_ratio_drop", "workload_shift"),
     "eviction-storm": fault("eviction-storm", "hit_ratio_drop", "eviction_storm"),
+    # Each replica fills its own tiers again: it is kept quiet as recovering until that comes to a halt.
+    "hash-seed": fault("hash-seed", "hit_ratio_drop", "key_mismatch", minutes=50),
     "cache-server-gone": fault("cache-server-gone", "requests_deferred", "cache_server", minutes=20),
     "cache-server-frozen": fault("cache-server-frozen", "hit_ratio_drop", "cache_server", minutes=30),
     "no-engine-metrics": fault("no-engine-metrics", "no_data", "metrics_lost", minutes=20, spec=SINGLE),

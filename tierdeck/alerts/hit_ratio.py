@@ -11,6 +11,7 @@ from tierdeck.alerts.judgement import Judgement
 from tierdeck.alerts.minute import Minute, Scene
 from tierdeck.alerts.ratios.drift import Drift, DriftLimits
 from tierdeck.alerts.ratios.drop import Drop, DropLimits, Strayed
+from tierdeck.alerts.ratios.noise import SLOTS_KEPT
 from tierdeck.alerts.ratios.series import Series, Slot
 from tierdeck.alerts.ratios.usual import SLOT_SECONDS, Guards
 from tierdeck.alerts.ratios.warming import RECOVERING, WARMING, Warming
@@ -23,6 +24,8 @@ TIERS = ("L0", "L1", "L2")
 _ABOVE_FLOOR = 0.01
 # A loss that begins so soon after a change of configuration came with it.
 _FOLLOWS_SECONDS = 7200.0
+# How far a ratio strays is learnt from the last days, and from a day more for its first slots to stray from.
+_NOISE_SECONDS = (SLOTS_KEPT + 144) * SLOT_SECONDS
 
 
 @dataclass(slots=True)
@@ -77,18 +80,22 @@ class HitRatioDetector:
         self._endpoints: dict[Subject, _Endpoint] = {}
 
     def learn(
-        self, subject: Subject, at: float, requests: float, prompt_tokens: float, hits: Mapping[str, float]
+        self, subject: Subject, at: float, age: float, counts: tuple[float, float], hits: Mapping[str, float]
     ) -> None:
         """Ten minutes of the past, in order, before the first scene.
 
         Args:
             at: when they began. Those in which an alert fired are to be left out by the caller.
+            age: seconds from then to the first scene.
+            counts: requests and prompt tokens.
             hits: tokens by tier, and of all tiers under ``""``; what is not known is absent.
         """
         endpoint = self._endpoint(subject)
+        requests, prompt_tokens = counts
         for name, watched in (("", endpoint.whole), *endpoint.tiers.items()):
             if name in hits and prompt_tokens > 0:
-                watched.series.step(at, (prompt_tokens, hits[name], requests))
+                learn = watched.series.step if age <= _NOISE_SECONDS else watched.series.remember
+                learn(at, (prompt_tokens, hits[name], requests))
 
     def accept(self, subject: Subject, at: float) -> None:
         """Somebody acknowledged at `at` what fires: if it still does after `settle_seconds`, it is usual."""

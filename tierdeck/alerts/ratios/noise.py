@@ -20,13 +20,15 @@ _LEAST_SLOTS = 36
 _EVERY_SLOTS = 18
 _HOUR_SLOTS = 6
 _LEAST_HOURS = 12
+SLOTS_KEPT = 1008
+"""Older slots say nothing of it."""
 
 
 class Noise:
     """Three parts: of slots and of hours (levels that differ from day to day, slow waves), and of single requests."""
 
     def __init__(self) -> None:
-        self._slots: deque[float] = deque(maxlen=1008)
+        self._slots: deque[float] = deque(maxlen=SLOTS_KEPT)
         self._hours: deque[float] = deque(maxlen=168)
         self._hour: list[float] = []
         self._shares: deque[float] = deque(maxlen=288)

@@ -77,6 +77,12 @@ class Series:
             self._open.samples.append(sample)
         return ended
 
+    def remember(self, at: float, counts: tuple[float, float, float]) -> None:
+        """Ten minutes of long ago, in order: their level alone, without how far they strayed."""
+        tokens, hits, requests = counts
+        if requests >= _LEAST_REQUESTS:
+            self.usual.learn(at, 100.0 * hits / tokens)
+
     def leave_out(self) -> None:
         """Something is wrong: neither this slot nor those that wait are what is usual."""
         for waiting in self._waiting:

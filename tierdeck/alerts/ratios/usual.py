@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 SLOT_SECONDS = 600.0
 DAY_SECONDS = 86400.0
@@ -18,6 +18,7 @@ _TRAIL_SECONDS = 8 * 3600.0
 # An hour of figures says where the level is; with less nothing is called usual.
 _LEAST_TRAIL = 6
 _JUMP_POINTS = 4.0
+_MOST_REACH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Usual:
         self._guards = guards
         self._offset = utc_offset_seconds
         self._days: dict[int, array[float]] = {}
+        # Medians of `_levels` by its arguments, until a slot of that kind of day is learnt.
+        self._middles: tuple[dict[float, float | None], dict[float, float | None]] = ({}, {})
         self._trail: deque[tuple[float, float]] = deque(maxlen=_TRAIL_SLOTS)
         self._first_apart: list[float] = []
 
@@ -86,10 +89,13 @@ class Usual:
             for old in [other for other in self._days if other <= day - _DAYS_KEPT]:
                 del self._days[old]
         self._days[day][slot] = level
+        self._changed(day, slot)
         if self._trail and is_weekend(self._place(self._trail[-1][0])[0]) != is_weekend(day):
             self._first_apart.clear()
-        if len(self._first_apart) < 2 * _LEAST_TRAIL and (other := self._levels(at, not is_weekend(day))):
-            self._first_apart.append(level - median(other))
+        if len(self._first_apart) < 2 * _LEAST_TRAIL:
+            other = self._middle(at, weekend=not is_weekend(day))
+            if other is not None:
+                self._first_apart.append(level - other)
         self._trail.append((at, level))
 
     def forget(self, since: float) -> None:
@@ -97,11 +103,13 @@ class Usual:
         for at, _ in [entry for entry in self._trail if entry[0] + SLOT_SECONDS > since]:
             day, slot = self._place(at)
             self._days[day][slot] = math.nan
+            self._changed(day, slot)
         self._trail = deque((entry for entry in self._trail if entry[0] + SLOT_SECONDS <= since), maxlen=_TRAIL_SLOTS)
 
     def restart(self) -> None:
         """Nothing is usual any more."""
         self._days.clear()
+        self._forget_middles()
         self._trail.clear()
         self._first_apart.clear()
 
@@ -109,25 +117,26 @@ class Usual:
         """What is usual at `at`; None: too little is known."""
         day, _ = self._place(at)
         if found := self._levels(at, is_weekend(day)):
-            level = median(found)
+            level = _median(found)
             return Expected(
                 level, self._guards.days if len(found) > 1 else self._guards.day, days=len(found), slow=level
             )
-        if other := self._levels(at, not is_weekend(day)):
-            return self._of_the_other_kind(median(other), day)
+        other = self._middle(at, weekend=not is_weekend(day))
+        if other is not None:
+            return self._of_the_other_kind(other, day)
         trail = [level for then, level in self._trail if at - then <= _TRAIL_SECONDS]
         if len(trail) < _LEAST_TRAIL:
             return None
-        return Expected(median(trail[-4 * _LEAST_TRAIL :]), self._guards.hours)
+        return Expected(_median(trail[-4 * _LEAST_TRAIL :]), self._guards.hours)
 
     def _of_the_other_kind(self, level: float, day: int) -> Expected:
         """The other kind's days, moved by what the hours since this kind began are apart from them."""
         kind = is_weekend(day)
         # Of any age: what has been wrong since then was not learnt, and these are still the last good hours.
         known = [
-            (own, own - median(other), is_weekend(self._place(at)[0]) == kind)
+            (own, own - other, is_weekend(self._place(at)[0]) == kind)
             for at, own in self._trail
-            if (other := self._levels(at, not kind))
+            if (other := self._middle(at, weekend=not kind)) is not None
         ]
         here = [(own, apart) for own, apart, is_same in known if is_same]
         before = [(own, apart) for own, apart, is_same in known if not is_same]
@@ -137,27 +146,49 @@ class Usual:
             here = before + here
         # The older hours: what has sunk for four of them has not sunk in these.
         here = here[: max(_LEAST_TRAIL, len(here) // 3)]
-        moved = _bounded(level + median(apart for _, apart in here))
-        slow = _bounded(level + median(self._first_apart)) if len(self._first_apart) >= _LEAST_TRAIL else None
-        return Expected(moved, self._guards.other_kind, median(own for own, _ in here), slow=slow)
+        moved = _bounded(level + _median(apart for _, apart in here))
+        slow = _bounded(level + _median(self._first_apart)) if len(self._first_apart) >= _LEAST_TRAIL else None
+        return Expected(moved, self._guards.other_kind, _median(own for own, _ in here), slow=slow)
+
+    def _middle(self, at: float, *, weekend: bool) -> float | None:
+        """The median of its levels; None: no day of that kind is known."""
+        known = self._middles[weekend]
+        if at not in known:
+            levels = self._levels(at, weekend)
+            known[at] = _median(levels) if levels else None
+        return known[at]
+
+    def _changed(self, day: int, slot: int) -> None:
+        """A level did. Beside midnight it tells of the day before or after too, which may be of the other kind."""
+        if _MOST_REACH <= slot < SLOTS_A_DAY - _MOST_REACH:
+            self._middles[is_weekend(day)].clear()
+        else:
+            self._forget_middles()
+
+    def _forget_middles(self) -> None:
+        for known in self._middles:
+            known.clear()
 
     def _levels(self, at: float, weekend: bool) -> list[float]:  # noqa: FBT001 — one of two kinds of day
         """One level a day: the median of that slot and its neighbours."""
-        day, _ = self._place(at)
+        day, slot = self._place(at)
         pasts = sorted((one for one in self._days if one != day and is_weekend(one) == weekend), reverse=True)
         # A single day's slot is as noisy as its traffic makes it: while days are few, more of each is taken.
-        reach = 3 if len(pasts) <= 3 else 2 if len(pasts) <= 5 else 1
-        around = [self._place(at + step * SLOT_SECONDS) for step in range(-reach, reach + 1)]
+        reach = _MOST_REACH if len(pasts) <= 3 else 2 if len(pasts) <= 5 else 1
+        first, end = slot - reach, slot + reach + 1
         found: list[float] = []
         for past in pasts[:_DAYS_USED]:
-            levels = [
-                level
-                for other, slot in around
-                if (days := self._days.get(past + other - day)) is not None and not math.isnan(level := days[slot])
-            ]
+            levels = [level for level in self._around(past, first, end) if level == level]  # noqa: PLR0124 — not NaN
             if levels:
-                found.append(median(levels))
+                found.append(_median(levels))
         return found
+
+    def _around(self, day: int, first: int, end: int) -> Sequence[float]:
+        """Levels of a day's slots; those before its first and after its last are of its neighbours."""
+        if first >= 0 and end <= SLOTS_A_DAY:
+            return self._days[day][first:end]
+        slots = [divmod(slot, SLOTS_A_DAY) for slot in range(first, end)]
+        return [self._days[day + apart][slot] for apart, slot in slots if day + apart in self._days]
 
     def _place(self, at: float) -> tuple[int, int]:
         """(day since the epoch, slot of the day)."""
@@ -171,7 +202,14 @@ def _goes_on(before: list[tuple[float, float]], here: list[tuple[float, float]])
     if len(before) < _LEAST_TRAIL:
         return False
     last, first = before[-_LEAST_TRAIL:], here[:_LEAST_TRAIL]
-    return abs(median(apart for _, apart in first) - median(apart for _, apart in last)) < _JUMP_POINTS
+    return abs(_median(apart for _, apart in first) - _median(apart for _, apart in last)) < _JUMP_POINTS
+
+
+def _median(values: Iterable[float]) -> float:
+    """That of `statistics`, without what it checks: this is most of what learning costs."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _bounded(points: float) -> float:

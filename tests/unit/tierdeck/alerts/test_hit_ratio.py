@@ -245,11 +245,13 @@ def test_a_tier_that_takes_the_hit_ratio_down_with_it_is_the_same_trouble() -> N
     assert (said["hit_ratio_drop"], said["tier_drop"]) == ("", "hit_ratio_drop")
 
 
-def test_history_teaches_a_new_process() -> None:
+@pytest.mark.parametrize("days", [2, 14])
+def test_history_teaches_a_new_process(days: int) -> None:
     detector = HitRatioDetector()
-    for slot in range(2 * 144):
+    for slot in range(days * 144):
         hits = {"": 7_800_000.0, "L0": 6_000_000.0}
-        detector.learn(CHAT, MONDAY + 600.0 * slot, 10_000.0, 10_000_000.0, hits)
+        age = 600.0 * (days * 144 - slot)
+        detector.learn(CHAT, MONDAY + 600.0 * slot, age, (10_000.0, 10_000_000.0), hits)
     run = Run()
-    run.detector, run.number = detector, 2 * DAY
-    assert run.go(60, 53.0).fired_after("hit_ratio_drop", 2 * DAY) == [pytest.approx(8.0, abs=2.0)]
+    run.detector, run.number = detector, days * DAY
+    assert run.go(60, 53.0).fired_after("hit_ratio_drop", days * DAY) == [pytest.approx(8.0, abs=2.0)]
