@@ -43,6 +43,7 @@ def chromium() -> Iterator[Browser]:
 def visit(chromium: Browser, url: str, scheme: str = "light") -> tuple[Page, Watch]:
     colors: Literal["dark", "light"] = "dark" if scheme == "dark" else "light"
     page = chromium.new_page(color_scheme=colors, viewport={"width": WIDTH, "height": 900})
+    page.set_default_timeout(WAIT_MS)
     watch = Watch()
     watch.follow(page)
     page.goto(url, wait_until="domcontentloaded", timeout=WAIT_MS)

@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
-WAIT_MS = 60_000
+WAIT_MS = 180_000
 _TRIES = 20
 _FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -73,6 +73,7 @@ def require_chromium() -> None:
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, headless."""
     with sync_playwright() as playwright:
+        expect.set_options(timeout=WAIT_MS)
         found = playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=list(_FLAGS))
         try:
             yield found
