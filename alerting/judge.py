@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tierdeck.alerts.alert import Alert, AlertState, Subject
 from tierdeck.alerts.judgement import Detector, Judgement
+from tierdeck.alerts.life import ENDED
 from tierdeck.alerts.lives import Lives
 from tierdeck.alerts.minute import Scene
 from tierdeck.fleet import POOL
@@ -95,7 +96,7 @@ class Judge:
 
 def end(alert: Alert, now: float, why: str) -> Alert:
     """Resolved at once."""
-    return replace(alert, state=AlertState.RESOLVED, resolved_at=now, evidence={**alert.evidence, "ended": why})
+    return replace(alert, state=AlertState.RESOLVED, resolved_at=now, evidence={**alert.evidence, ENDED: why})
 
 
 def wants_causes(alert: Alert, now: float) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from alerting.export.own import WATCHDOG
 from alerting.export.rule_file import Document, dumped
 from tierdeck.alerts.rule import Rule, Scope
-from tierdeck.alerts.rules import BY_NAME, RULES
+from tierdeck.alerts.rules import BY_NAME, DECK_STALE, L2_OUTAGE, RULES
+from tierdeck.fleet import POOL
 
 _HEAD = """\
 # Made by `tierdeck export alertmanager` (docs/export.md). A whole configuration that can be tried as it is;
@@ -16,9 +18,9 @@ _HEAD = """\
 EQUAL: dict[Scope, tuple[str, ...]] = {
     Scope.SUBJECT: ("cluster", "endpoint"),
     Scope.CLUSTER: ("cluster",),
-    Scope.ALL: (),
 }
 """Labels in which the alert that silences and the silenced one agree, by how far it reaches."""
+_OF_POOL, _OF_ENDPOINT = f'endpoint="{POOL}"', f'endpoint!="{POOL}"'
 _WORKING_HOURS = "tierdeck-working-hours"
 
 
@@ -87,23 +89,35 @@ def alertmanager_text(options: RouteOptions) -> str:
 
 
 def inhibit_rules() -> list[Document]:
-    """One for each rule of the registry that keeps others quiet."""
-    return [_inhibit(rule) for rule in RULES if rule.inhibits]
+    """For each rule of the registry that keeps others quiet, as far as the alert that fires reaches."""
+    return [made for rule in RULES if rule.inhibits for made in _inhibits(rule)]
 
 
-def _inhibit(rule: Rule) -> Document:
+def _inhibits(rule: Rule) -> Iterator[Document]:
+    source, quiet = f'alertname="{rule.alertname}"', _followers(rule)
+    if rule is DECK_STALE:
+        # what Prometheus's own rules say needs no deck; `rule` is a label of what Tierdeck posts
+        yield _inhibit([source], [quiet, 'rule!=""'], "cluster")
+    elif rule is L2_OUTAGE:
+        yield _inhibit([source, _OF_POOL], [quiet], "cluster")
+        yield _inhibit([source, _OF_POOL], [source, _OF_ENDPOINT], "cluster")
+        yield _inhibit([source, _OF_ENDPOINT, 'rule!=""'], [quiet, 'rule!=""'], "cluster", "endpoint")
+        # the exported ones are of a cache, which knows its namespace, and not always its model
+        yield _inhibit([source, _OF_ENDPOINT, 'rule=""'], [quiet, 'rule=""'], "cluster", "namespace")
+    else:
+        yield _inhibit([source], [quiet], *EQUAL[rule.scope])
+
+
+def _inhibit(source: list[str], target: list[str], *equal: str) -> Document:
+    return {"source_matchers": source, "target_matchers": target, "equal": list(equal)}
+
+
+def _followers(rule: Rule) -> str:
     # of two that keep each other quiet the one that comes first in the registry: Alertmanager would silence both
     first = [one.name for one in RULES]
     both = {name for name in rule.inhibits if rule.name in BY_NAME[name].inhibits}
     names = [name for name in rule.inhibits if name not in both or first.index(rule.name) < first.index(name)]
-    quiet = "|".join(BY_NAME[name].alertname for name in names)
-    found: Document = {
-        "source_matchers": [f'alertname="{rule.alertname}"'],
-        "target_matchers": [f'alertname=~"{quiet}"'],
-    }
-    if EQUAL[rule.scope]:
-        found["equal"] = list(EQUAL[rule.scope])
-    return found
+    return f'alertname=~"{"|".join(BY_NAME[name].alertname for name in names)}"'
 
 
 def _receivers(options: RouteOptions) -> list[Document]:

@@ -21,6 +21,7 @@ from tierdeck.alerts.rules import (
     TIER_DROP,
     TTFT_BURN,
 )
+from tierdeck.fleet import POOL
 
 _SHARE_LOST = 0.5
 _FEWEST_CHUNKS = 20
@@ -28,6 +29,8 @@ _SHARE_NOT_LOADED = 0.1
 _SHARE_FAILING = 0.01
 _FEWEST_FAILED = 5
 _FULL = 0.95
+_OF_POOL = {"endpoint": POOL}
+"""As Tierdeck's own alerts about pools are labelled: such a one reaches all of its cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ def _outage(options: RuleOptions) -> list[Alerting]:
             L2_OUTAGE,
             f"{workers} > 0",
             "{{ $value }} of Curvine's workers are silent or lost.",
-            {"sign": "workers_lost"},
+            {"sign": "workers_lost", **_OF_POOL},
         ),
         Alerting(
             L2_OUTAGE,
@@ -227,4 +230,4 @@ def _filling(options: RuleOptions) -> list[Alerting]:
         f"1 -\n{available}\n/\n({capacity} > 0) > {_FULL}\nand on ()\n({failing})",
         "The pool is {{ $value | humanizePercentage }} full, and what is submitted to it is not stored.",
     )
-    return [Alerting(POOL_FILLING, *soon), Alerting(POOL_FULL, *full)]
+    return [Alerting(POOL_FILLING, *soon, _OF_POOL), Alerting(POOL_FULL, *full, _OF_POOL)]

@@ -9,7 +9,10 @@ from tierdeck.alerts.rule import Rule, Scope
 from tierdeck.alerts.rules import RULES
 from tierdeck.units import format_seconds
 
-_AMONG = {Scope.SUBJECT: "of the same endpoint", Scope.CLUSTER: "of the same cluster", Scope.ALL: "of all clusters"}
+_AMONG = {
+    Scope.SUBJECT: "of the same endpoint",
+    Scope.CLUSTER: "of the same cluster; where it is about one endpoint, of that alone",
+}
 
 
 def alert_parts() -> Iterator[str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tierdeck.alerts.rules import RULES
+from alerting.export.alertmanager import inhibit_rules
 
-INHIBITING = sum(bool(rule.inhibits) for rule in RULES)
+INHIBITING = len(inhibit_rules())
 
 CAPTURES = Path(__file__).parents[2] / "lab" / "captures"
 BOARDS = Path(__file__).parents[1] / "fixtures" / "boards"

@@ -89,6 +89,7 @@ class Alert:
             such as `warming`; empty: it is said.
         clear_since: since when it has looked well again; None: it does not.
         flips: when it fired lately, oldest first; many of them are flapping.
+        spared: endpoints of its cluster that it can't have reached, whose alerts it does not silence.
     """
 
     rule: str
@@ -109,6 +110,7 @@ class Alert:
     clear_since: float | None = None
     flips: tuple[float, ...] = ()
     id: int = 0
+    spared: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, Subject]:

@@ -20,6 +20,7 @@ class Judgement:
         is_clear: well enough to end an alert (hysteresis: by half of the trip); never with `is_bad`.
         value, expected, depth: as in `Alert`.
         muted_by: why an alert that would fire now is not to be said, such as `warming`; empty: it is.
+        spared: as in `Alert`.
     """
 
     rule: str
@@ -32,6 +33,7 @@ class Judgement:
     words: str = ""
     evidence: Mapping[str, str] = field(default_factory=dict)
     muted_by: str = ""
+    spared: tuple[str, ...] = ()
 
 
 class Detector(Protocol):

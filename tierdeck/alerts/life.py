@@ -9,9 +9,12 @@ from tierdeck.alerts.alert import Alert, AlertState, Subject
 from tierdeck.alerts.judgement import Judgement
 from tierdeck.alerts.rule import Rule, Scope
 from tierdeck.alerts.rules import BY_NAME, RULES
+from tierdeck.fleet import POOL
 
 Key = tuple[str, Subject]
 FLAPPING = "flapping"
+ENDED = "over_because"
+"""In the evidence of an alert that is over, or of the judgement that ends it: why, where it did not simply get well."""
 _ORDER = {rule.name: place for place, rule in enumerate(RULES)}
 
 
@@ -86,7 +89,7 @@ def inhibited(
     silencing: dict[tuple[str, ...], list[Alert]] = {}
     for alert in alerts:
         if BY_NAME[alert.rule].inhibits and _silences(alert, now, limits):
-            silencing.setdefault(_reach(BY_NAME[alert.rule].scope, alert), []).append(alert)
+            silencing.setdefault(_reach(alert), []).append(alert)
     return [
         _inhibited(alert, silencing, is_bad=bad is None or alert.key in bad) if alert.is_open else alert
         for alert in alerts
@@ -122,7 +125,9 @@ def _fired_on(alert: Alert, judgement: Judgement, rule: Rule, now: float) -> Ale
     since = now if alert.clear_since is None else alert.clear_since
     if now - since < rule.clear_seconds:
         return replace(alert, clear_since=since)
-    return replace(alert, state=AlertState.RESOLVED, resolved_at=now, clear_since=since)
+    why = {name: told for name, told in judgement.evidence.items() if name == ENDED}
+    evidence = {**alert.evidence, **why}
+    return replace(alert, state=AlertState.RESOLVED, resolved_at=now, clear_since=since, evidence=evidence)
 
 
 def _described(alert: Alert, judgement: Judgement) -> Alert:
@@ -135,6 +140,7 @@ def _described(alert: Alert, judgement: Judgement) -> Alert:
         depth=max(depths, default=None),
         words=judgement.words,
         evidence=judgement.evidence,
+        spared=judgement.spared,
     )
 
 
@@ -163,23 +169,28 @@ def _silences(alert: Alert, now: float, limits: LifeLimits) -> bool:
     return alert.state is AlertState.FIRING
 
 
-def _reach(scope: Scope, alert: Alert) -> tuple[str, ...]:
-    """What the alerts that a scope takes in have in common."""
-    if scope is Scope.SUBJECT:
-        return alert.subject.cluster, alert.subject.endpoint
-    return (alert.subject.cluster,) if scope is Scope.CLUSTER else ()
+def _reach(alert: Alert) -> tuple[str, ...]:
+    """What the alerts that it can silence have in common with it: never more than it is about."""
+    subject = alert.subject
+    is_own = BY_NAME[alert.rule].scope is Scope.SUBJECT or subject.endpoint not in ("", POOL)
+    return (subject.cluster, subject.endpoint) if is_own else (subject.cluster,)
 
 
 def _inhibited(alert: Alert, silencing: dict[tuple[str, ...], list[Alert]], *, is_bad: bool) -> Alert:
     if alert.suppressed_by and alert.suppressed_by not in BY_NAME:
         return alert
-    others = [other for scope in Scope for other in silencing.get(_reach(scope, alert), ())]
+    cluster, endpoint = alert.subject.cluster, alert.subject.endpoint
+    others = [other for reach in ((cluster, endpoint), (cluster,)) for other in silencing.get(reach, ())]
     first = min((other for other in others if _goes_before(other, alert)), key=_rank, default=None)
     by = first.rule if first else "" if is_bad else alert.suppressed_by
     return alert if by == alert.suppressed_by else replace(alert, suppressed_by=by)
 
 
 def _goes_before(other: Alert, alert: Alert) -> bool:
+    if alert.subject.endpoint in other.spared:
+        return False
+    if alert.rule == other.rule:
+        return len(_reach(other)) < len(_reach(alert))  # at an endpoint, what is known of all of the cluster
     if alert.rule not in BY_NAME[other.rule].inhibits:
         return False
     if other.rule not in BY_NAME[alert.rule].inhibits:

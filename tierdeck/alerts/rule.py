@@ -13,7 +13,6 @@ class Scope(StrEnum):
 
     SUBJECT = "endpoint"
     CLUSTER = "cluster"
-    ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Rule:
         hold_seconds: how long its condition holds before it fires.
         clear_seconds: how long it has to look well before it resolves.
         inhibits: rules whose alerts follow from this one and are not said while it fires.
-        scope: among whose alerts.
+        scope: among whose alerts; one that is about an endpoint reaches no further than that.
     """
 
     name: str

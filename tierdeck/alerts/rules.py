@@ -82,9 +82,12 @@ L2_OUTAGE = Rule(
     title="L2 is not working",
     severity=Severity.CRITICAL,
     meaning="The shared tier is out, or a part of it: workers are lost, what is submitted to it is not stored, or what "
-    "is found in it is not loaded.",
+    "is found in it is not loaded. It is one of the pool where workers are lost, or at least two endpoints and half of "
+    "the busy ones see it; else it is one of the endpoint that sees it, whose mount may be all that is broken. Workers "
+    "that have been lost for a day are how it is: the alert about them resolves then, though they are not back.",
     advice=(
         "See which of the signs the alert names: lost workers, stores that never complete, lookups without loads.",
+        "Where it is one endpoint's, begin at that endpoint: its mount, its cache server, its node.",
         "Workers: see their pods and drives. Stores and loads: see the FUSE mount of the node for a hang.",
         "Requests go on without L2, slower. If they fail instead, take L2 out of the endpoint.",
     ),
@@ -230,7 +233,7 @@ DECK_STALE = Rule(
         "requests_deferred",
         "no_data",
     ),
-    scope=Scope.ALL,
+    scope=Scope.CLUSTER,
 )
 
 RULES = (

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from tierdeck.alerts.alert import Alert, FoundCause
+from tierdeck.alerts.life import ENDED
 from tierdeck.alerts.notice import Notice, NoticeKind
 from tierdeck.alerts.rules import BY_NAME
 from tierdeck.units import format_ratio, format_seconds, format_size
@@ -57,10 +58,11 @@ def word(notice: Notice, console_url: str = "", docs_url: str = "") -> Wording:
     link, more = link_to(alert, console_url), section(rule.anchor, docs_url) if rule else ""
     causes = "\n".join(_causes(alert.causes))
     advice = rule.advice[0] if rule and rule.advice else ""
-    is_over = notice.kind is NoticeKind.RESOLVED
+    is_over, ended = notice.kind is NoticeKind.RESOLVED, alert.evidence.get(ENDED, "")
     parts = [
         _since(alert),
         one_line(alert.words, _LONGEST_SENTENCE),
+        f"Over because: {one_line(ended, _LONGEST_SENTENCE)}." if is_over and ended else "",
         _value(alert, rule.unit if rule else ""),
         f"Why:\n{causes}" if causes else "" if is_over else "Why: no cause found.",
         f"What to do first: {advice}" if advice and not is_over else "",

@@ -46,9 +46,8 @@ def test_labels_of_all_alerts_and_of_the_scope_are_in_each() -> None:
     options = RuleOptions(scope=Scope(("cluster", "model_name"), ('team="a"',)), labels={"region": "east"})
     for alert in alerts(options):
         assert alert["labels"]["region"] == "east"
-        assert alert["labels"].get("endpoint", "{{ with $labels.model_name }}{{ . }}{{ end }}") == (
-            "{{ with $labels.model_name }}{{ . }}{{ end }}"
-        )
+        place = "{{ with $labels.model_name }}{{ . }}{{ end }}"
+        assert alert["labels"].get("endpoint", place) in (place, "_pool")
     text = rules_text(rule_file(options))
     assert "namespace" not in text
     assert 'vllm:prefix_cache_hits_total{server="",team="a"}' in text
@@ -133,13 +132,36 @@ def is_before(name: str, other: str) -> bool:
 
 def test_a_rule_keeps_quiet_what_follows_from_it_as_far_as_it_reaches() -> None:
     made: list[Any] = inhibit_rules()
-    assert len(made) == sum(bool(rule.inhibits) for rule in RULES)
-    for rule, inhibit in zip([rule for rule in RULES if rule.inhibits], made, strict=True):
-        assert inhibit["source_matchers"] == [f'alertname="{rule.alertname}"']
+    sources = {one["source_matchers"][0] for one in made}
+    assert sources == {f'alertname="{rule.alertname}"' for rule in RULES if rule.inhibits}
+    for rule in [rule for rule in RULES if rule.inhibits]:
+        inhibit = next(one for one in made if one["source_matchers"][0] == f'alertname="{rule.alertname}"')
         quiet = inhibit["target_matchers"][0].partition('=~"')[2].rstrip('"').split("|")
         kept = [name for name in rule.inhibits if rule.name not in BY_NAME[name].inhibits or is_before(rule.name, name)]
         assert quiet == [BY_NAME[name].alertname for name in kept], "two that silence each other would both be silent"
-        assert tuple(inhibit.get("equal", ())) == EQUAL[rule.scope]
+        assert tuple(inhibit["equal"]) == EQUAL[rule.scope]
+
+
+def test_an_outage_at_one_endpoint_keeps_quiet_that_endpoint_alone_and_no_pair_silences_itself() -> None:
+    rules: list[Any] = inhibit_rules()
+    made = [one for one in rules if 'alertname="TierdeckL2Outage"' in one["source_matchers"]]
+    reaches = {tuple(one["source_matchers"][1:]): tuple(one["equal"]) for one in made}
+    assert reaches == {
+        ('endpoint="_pool"',): ("cluster",),
+        ('endpoint!="_pool"', 'rule!=""'): ("cluster", "endpoint"),
+        ('endpoint!="_pool"', 'rule=""'): ("cluster", "namespace"),
+    }
+    itself = [one for one in made if one["source_matchers"][0] in one["target_matchers"]]
+    assert [(one["source_matchers"][1], one["target_matchers"][1]) for one in itself] == [
+        ('endpoint="_pool"', 'endpoint!="_pool"')
+    ]
+
+
+def test_a_stale_deck_keeps_quiet_only_what_the_deck_says_itself() -> None:
+    rules: list[Any] = inhibit_rules()
+    (made,) = [one for one in rules if one["source_matchers"] == ['alertname="TierdeckDeckStale"']]
+    assert made["target_matchers"][1:] == ['rule!=""'], "Prometheus's rules read the engines, not the deck"
+    assert made["equal"] == ["cluster"]
 
 
 def test_every_receiver_of_a_route_is_there_and_no_secret_is() -> None:

@@ -61,7 +61,7 @@ def test_an_endpoint_that_is_gone_takes_its_alerts_along() -> None:
     play(judge, 7, CHAT)
     (ended,) = judge.step(scene(7))
     assert ended.state is AlertState.RESOLVED
-    assert ended.evidence["ended"] == "the endpoint is gone"
+    assert ended.evidence["over_because"] == "the endpoint is gone"
 
 
 def test_a_rule_that_was_switched_off_says_no_more() -> None:
@@ -110,7 +110,7 @@ class Silent:
 def test_a_limit_that_is_no_longer_set_ends_its_alert() -> None:
     judge = Judge([Silent()], [firing("hit_ratio_floor")])
     (ended,) = judge.step(scene(0, CHAT))
-    assert (ended.state, ended.evidence["ended"]) == (AlertState.RESOLVED, "its limit is no longer set")
+    assert (ended.state, ended.evidence["over_because"]) == (AlertState.RESOLVED, "its limit is no longer set")
 
 
 def test_a_pool_that_is_read_no_more_fires_for_a_quarter_of_an_hour_and_not_for_ever() -> None:
@@ -118,7 +118,7 @@ def test_a_pool_that_is_read_no_more_fires_for_a_quarter_of_an_hour_and_not_for_
     steps = play(judge, 20, CHAT)
     ended = [number for number, changed in enumerate(steps) if changed]
     assert ended == [16]
-    assert steps[16][0].evidence["ended"] == "nothing has told of it for 16 min"
+    assert steps[16][0].evidence["over_because"] == "nothing has told of it for 16 min"
 
 
 def test_what_can_not_be_judged_for_hours_ends() -> None:

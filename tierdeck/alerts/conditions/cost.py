@@ -51,8 +51,12 @@ class L2Costs:
     @staticmethod
     def _is_disturbed(scene: Scene, subject: Subject) -> bool:
         """While L2 is out, or requests wait for a cache that gives nothing, waits say nothing of what loading costs."""
-        pool = Subject(subject.cluster, POOL)
-        return (L2_OUTAGE.name, pool) in scene.firing or (REQUESTS_DEFERRED.name, subject) in scene.firing
+        keys = (
+            (L2_OUTAGE.name, Subject(subject.cluster, POOL)),
+            (L2_OUTAGE.name, subject),
+            (REQUESTS_DEFERRED.name, subject),
+        )
+        return any(key in scene.firing for key in keys)
 
 
 Of = Callable[[Minute], float | None]

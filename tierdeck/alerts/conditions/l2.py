@@ -1,16 +1,18 @@
-"""L2 as a whole: workers lost, stores that never complete, finds that are not loaded, and a pool that finds nothing."""
+"""L2, of the pool or at one endpoint: workers lost, stores that never complete, finds not loaded, nothing found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tierdeck.account import PoolAccount
 from tierdeck.alerts.alert import Subject
 from tierdeck.alerts.conditions.recent import Recent, total
 from tierdeck.alerts.conditions.room import Room
 from tierdeck.alerts.conditions.stores import ALL_STORED, LEAST_CHUNKS, stored
+from tierdeck.alerts.conditions.users import Users
 from tierdeck.alerts.judgement import Judgement
+from tierdeck.alerts.life import ENDED
 from tierdeck.alerts.minute import Minute, Scene
 from tierdeck.alerts.rules import L2_OUTAGE
 from tierdeck.fleet import POOL
@@ -31,21 +33,56 @@ _L0_HOLDS = 0.7
 """Of its usual share."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """Of a cluster: whether a pool is full, which has its own alert, and whether the outage fires already."""
+_LEAST_ENDPOINTS = 2
+_POOLS_SHARE = 0.5
+"""Of the endpoints that are busy enough to tell: if so many see it, the pool is out; it is well below half of that."""
 
+Sign = tuple[str, str, float]
+"""What kind, in words, and how deep."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one endpoint tells: its signs, whether it tells anything, and whether it is busy enough to show one."""
+
+    signs: tuple[Sign, ...]
+    is_told: bool
+    is_busy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """One cluster in one minute.
+
+    Attributes:
+        spared: endpoints that do not use L2.
+        is_full: a pool of it is, which has its own alert.
+    """
+
+    name: str
+    scene: Scene
+    spared: tuple[str, ...]
     is_full: bool
-    is_firing: bool
+
+    def of(self, subject: Subject) -> bool:
+        return subject.cluster == self.name
+
+    def fires(self, subject: Subject) -> bool:
+        return (L2_OUTAGE.name, subject) in self.scene.firing
 
 
 class L2Outage:
-    """Judges `l2_outage`, once for all pools and endpoints of a cluster: they share what is broken."""
+    """Judges `l2_outage` of each cluster's pools, which its endpoints share, and of each endpoint by itself.
+
+    What one endpoint sees may be its own mount. What most of those see that are busy enough to tell is the pool's, is
+    said once, of the pool, and reaches those that use it.
+    """
 
     def __init__(self) -> None:
         self._minutes: Recent[Minute] = Recent(_LONG_MINUTES)
         self._lost: Recent[float] = Recent(_DAY_MINUTES)
         self._room = Room()
+        self._users = Users()
 
     def learn(self, lost: Iterable[tuple[float, Subject, float]]) -> None:
         """Workers that did not beat, of the day before the first scene: when, which pool, how many; in order."""
@@ -56,55 +93,79 @@ class L2Outage:
         self._minutes.keep_only(scene.minutes)
         self._lost.keep_only(scene.pools)
         full = {subject.cluster for subject in self._room.full(scene)}
-        clusters = {subject.cluster for subject in (*scene.minutes, *scene.pools)}
-        for cluster in sorted(clusters):
-            pools = {subject: pool for subject, pool in scene.pools.items() if subject.cluster == cluster}
-            minutes = {subject: minute for subject, minute in scene.minutes.items() if subject.cluster == cluster}
-            known = _Known(cluster in full, (L2_OUTAGE.name, Subject(cluster, POOL)) in scene.firing)
-            yield self._judge(scene.at, pools, minutes, known)
+        spared = self._users.spared(scene)
+        for name in sorted({subject.cluster for subject in (*scene.minutes, *scene.pools)}):
+            yield from self._judged(_Cluster(name, scene, spared.get(name, ()), name in full))
 
-    def _judge(
-        self, at: float, pools: Mapping[Subject, PoolAccount], minutes: Mapping[Subject, Minute], known: _Known
-    ) -> Judgement:
-        cluster = next(iter((*minutes, *pools))).cluster
-        signs, is_told = [], False
-        for subject, pool in pools.items():
-            gone = self._gone(at, subject, pool)
-            is_told = is_told or gone is not None
-            if gone:
-                signs.append(("workers", f"{gone:.0f} workers of {subject.name} are lost", gone))
-        for subject, minute in minutes.items():
-            kept = [one for _, one in self._minutes.add(subject, at, minute)]
-            found = [
-                _not_stored(subject, kept, is_full=known.is_full),
-                _not_loaded(subject, kept),
-                _finds_nothing(subject, kept, is_firing=known.is_firing),
-            ]
-            is_told = is_told or any(one.stores_submitted is not None or one.found_l2 is not None for one in kept[-1:])
-            signs += [sign for sign in found if sign is not None]
-        share = max((depth for name, _, depth in signs if name != "workers"), default=None)
-        return Judgement(
-            L2_OUTAGE.name,
-            Subject(cluster, POOL),
-            bool(signs) if is_told else None,
-            is_clear=is_told and not signs,
-            value=share,
-            depth=share if share is not None else float(len(signs)) or None,
-            words=f"L2 is not working: {'; '.join(words for _, words, _ in signs[:3])}."
-            + (f" And {len(signs) - 3} signs more." if len(signs) > 3 else ""),
-            evidence={name: words for name, words, _ in reversed(signs)},
+    def _judged(self, cluster: _Cluster) -> Iterator[Judgement]:
+        scene, place = cluster.scene, Subject(cluster.name, POOL)
+        gone = {
+            subject: self._gone(scene.at, subject, pool) for subject, pool in scene.pools.items() if cluster.of(subject)
+        }
+        stay_away = [f"{still:.0f} of {pool.name}" for pool, (_, still) in gone.items() if still]
+        workers = [
+            ("workers", f"{away:.0f} workers of {pool.name} are lost", away) for pool, (away, _) in gone.items() if away
+        ]
+        seen = {
+            subject: self._seen(cluster, subject, minute)
+            for subject, minute in scene.minutes.items()
+            if cluster.of(subject)
+        }
+        ill, busy = sum(bool(one.signs) for one in seen.values()), sum(one.is_busy for one in seen.values())
+        is_most = ill >= _LEAST_ENDPOINTS and ill >= _POOLS_SHARE * busy
+        goes_on = cluster.fires(place) and ill >= _LEAST_ENDPOINTS and ill >= _POOLS_SHARE / 2 * busy
+        is_told = any(one.is_told for one in seen.values()) or any(away is not None for away, _ in gone.values())
+        is_pools = bool(workers) or is_most or goes_on
+        every = [*workers, *(sign for one in seen.values() for sign in one.signs)] if is_pools else []
+        judged = _said(
+            place, every, is_bad=(bool(workers) or is_most) if is_told else None, is_clear=is_told and not is_pools
+        )
+        if judged.is_clear and stay_away:
+            judged = replace(judged, evidence={ENDED: f"workers are still lost, for a day: {', '.join(stay_away)}"})
+        yield replace(judged, spared=cluster.spared)
+        for subject, one in seen.items():
+            # what is the pool's is said of the pool; what was said of an endpoint before stays until it is over
+            is_own = bool(one.signs) and (not is_pools or cluster.fires(subject))
+            yield _said(subject, one.signs, is_bad=is_own if one.is_told else None,
+                        is_clear=one.is_told and not one.signs)  # fmt: skip
+
+    def _seen(self, cluster: _Cluster, subject: Subject, minute: Minute) -> _Seen:
+        kept = [one for _, one in self._minutes.add(subject, cluster.scene.at, minute)]
+        is_firing = cluster.fires(subject) or cluster.fires(Subject(cluster.name, POOL))
+        found = (
+            _not_stored(subject, kept, is_full=cluster.is_full),
+            _not_loaded(subject, kept),
+            _finds_nothing(subject, kept, is_firing=is_firing),
+        )
+        asked = total(kept[-_SHORT_MINUTES:], lambda one: one.lookup_tokens) or 0.0
+        return _Seen(
+            tuple(sign for sign in found if sign is not None),
+            is_told=minute.stores_submitted is not None or minute.found_l2 is not None,
+            is_busy=stored(kept[-_STORE_MINUTES:]) is not None or asked >= _LEAST_TOKENS,
         )
 
-    def _gone(self, at: float, subject: Subject, pool: PoolAccount) -> float | None:
-        """Workers that do not beat now and did within the day; a loss of yesterday is how it is by now."""
+    def _gone(self, at: float, subject: Subject, pool: PoolAccount) -> tuple[float | None, float]:
+        """Workers that do not beat now and did within the day; and those lost before, which is how it is by now."""
         if pool.lost is None and pool.blacklisted is None:
-            return None
+            return None, 0.0
         away = (pool.lost or 0.0) + (pool.blacklisted or 0.0)
         usual = min(value for _, value in self._lost.add(subject, at, away))
-        return away - usual
+        return away - usual, usual
 
 
-Sign = tuple[str, str, float]
+def _said(subject: Subject, signs: Sequence[Sign], *, is_bad: bool | None, is_clear: bool) -> Judgement:
+    share = max((depth for name, _, depth in signs if name != "workers"), default=None)
+    return Judgement(
+        L2_OUTAGE.name,
+        subject,
+        is_bad,
+        is_clear=is_clear,
+        value=share,
+        depth=share if share is not None else float(len(signs)) or None,
+        words=f"L2 is not working: {'; '.join(words for _, words, _ in signs[:3])}."
+        + (f" And {len(signs) - 3} signs more." if len(signs) > 3 else ""),
+        evidence={name: words for name, words, _ in reversed(signs)},
+    )
 
 
 def _not_stored(subject: Subject, kept: Sequence[Minute], *, is_full: bool) -> Sign | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tierdeck.alerts.alert import Subject
 from tierdeck.alerts.conditions.recent import MINUTE, Recent
 from tierdeck.alerts.conditions.room import Room
+from tierdeck.alerts.conditions.users import Users
 from tierdeck.alerts.judgement import Judgement
 from tierdeck.alerts.minute import Scene
 from tierdeck.alerts.rules import POOL_FILLING, POOL_FULL
@@ -27,16 +29,18 @@ class PoolFilling:
     def __init__(self) -> None:
         self._recent: Recent[tuple[float, float]] = Recent(_WINDOW_MINUTES)
         self._room = Room()
+        self._users = Users()
 
     def judge(self, scene: Scene) -> Iterable[Judgement]:
         self._recent.keep_only(scene.pools)
-        full = self._room.full(scene)
+        full, spared = self._room.full(scene), self._users.spared(scene)
         for subject, pool in scene.pools.items():
             capacity, available = pool.capacity_bytes, pool.available_bytes
             if not capacity or available is None:
                 yield from (Judgement(rule.name, subject, None) for rule in (POOL_FULL, POOL_FILLING))
                 continue
-            yield _fullness(subject, capacity, available, is_full=subject in full)
+            fullness = _fullness(subject, capacity, available, is_full=subject in full)
+            yield replace(fullness, spared=spared.get(subject.cluster, ()))
             kept = self._recent.add(subject, scene.at, (capacity, available))
             yield _filling(subject, kept, is_ruled_out=subject in full or self._room.is_evicting(subject))
 

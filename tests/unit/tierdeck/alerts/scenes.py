@@ -26,11 +26,12 @@ def scenes(minutes: Iterable[Mapping[str, object]], pools: Sequence[PoolAccount]
     return made
 
 
-def run(detector: Detector, played: Iterable[Scene], rule: str = "") -> list[Judgement]:
-    """The judgement of each scene, of this rule if one is named; each must give exactly one."""
+def run(detector: Detector, played: Iterable[Scene], rule: str = "", whose: Subject | None = None) -> list[Judgement]:
+    """The judgement of each scene, of this rule and subject if one is named; each must give exactly one."""
     found = []
     for scene in played:
         judged = [one for one in detector.judge(scene) if one.rule == (rule or one.rule)]
+        judged = [one for one in judged if whose in (None, one.subject)]
         assert len(judged) == 1, "one subject, one judgement"
         assert not (judged[0].is_bad and judged[0].is_clear), "bad and clear at once"
         found.append(judged[0])

@@ -17,11 +17,12 @@ from tierdeck.alerts.conditions.requests import RequestsDeferred, RequestsFailin
 from tierdeck.alerts.conditions.silent import NoData
 from tierdeck.alerts.conditions.ttft import Objective, TtftBurn
 from tierdeck.alerts.judgement import Detector, Judgement
-from tierdeck.alerts.minute import Scene
+from tierdeck.alerts.minute import Minute, Scene
 from tierdeck.fleet import POOL
 from tierdeck.histogram import Histogram
 
 TIB = 2**40
+POOLS = Subject("east", POOL)
 
 
 def verdicts(judgements: list[Judgement]) -> list[bool | None]:
@@ -115,9 +116,57 @@ def test_a_pool_of_which_nothing_is_told_is_not_judged() -> None:
 
 
 def l2(figures: Sequence[Mapping[str, object]], pools: list[PoolAccount] | None = None) -> list[Judgement]:
-    judged = run(L2Outage(), scenes(figures, pools or ()))
-    assert {one.subject for one in judged} == {Subject("east", POOL)}
-    return judged
+    """Of the pool where there is one, else of the endpoint."""
+    return run(L2Outage(), scenes(figures, pools or ()), whose=POOLS if pools else CHAT)
+
+
+def beside(figures: Mapping[str, Sequence[Mapping[str, object]]]) -> list[dict[str, bool | None]]:
+    """What is said each minute of several endpoints of one pool, by name; `_pool` of the pool."""
+    played = {name: scenes(minutes) for name, minutes in figures.items()}
+    detector, said = L2Outage(), []
+    firing: frozenset[tuple[str, Subject]] = frozenset()
+    for parts in zip(*played.values(), strict=True):
+        minutes = {replace(CHAT, endpoint=name): part.minutes[CHAT] for name, part in zip(played, parts, strict=True)}
+        judged = list(detector.judge(Scene(parts[0].at, minutes, firing=firing)))
+        firing = frozenset((one.rule, one.subject) for one in judged if one.is_bad)
+        said.append({one.subject.endpoint: one.is_bad for one in judged})
+    return said
+
+
+def test_what_one_endpoint_sees_is_its_own_and_what_most_see_is_the_pools() -> None:
+    well, ill = [STORING] * 9, [STORING] * 3 + [LOSING] * 6
+    one = beside({"chat": ill, "rag": well, "code": well})[-1]
+    assert one == {"_pool": False, "chat": True, "rag": False, "code": False}
+    most = beside({"chat": ill, "rag": ill, "code": well})[-1]
+    assert most == {"_pool": True, "chat": False, "rag": False, "code": False}, "it is said once"
+    idle = beside(
+        {"chat": ill, "rag": ill, **{f"idle-{number}": [{"stores_submitted": 0.0}] * 9 for number in range(9)}}
+    )
+    assert idle[-1]["_pool"], "those that do nothing can't tell"
+    few = beside({"chat": ill, "rag": ill, **{f"well-{number}": well for number in range(9)}})[-1]
+    assert [name for name, is_bad in few.items() if is_bad] == ["chat", "rag"], "the others' stores complete"
+
+
+def test_what_was_said_of_an_endpoint_stays_its_own_when_others_see_it_too() -> None:
+    first, later = [LOSING] * 12, [STORING] * 6 + [LOSING] * 6
+    said = beside({"chat": first, "rag": later})
+    assert (said[4], said[-1]) == (
+        {"_pool": False, "chat": True, "rag": False},
+        {"_pool": True, "chat": True, "rag": False},
+    )
+
+
+def test_the_pools_outage_spares_an_endpoint_that_shows_no_use_of_it() -> None:
+    minutes = {
+        CHAT: Minute(START, replicas=1, readable=1, stores_submitted=100.0, stores_completed=98.0),
+        replace(CHAT, endpoint="plain"): Minute(START, replicas=1, readable=1, prompt_tokens=9.0, loaded_tokens=0.0),
+        replace(CHAT, endpoint="silent"): Minute(START, replicas=1),
+    }
+    scene = replace(scenes([{}], [pool(TIB)])[0], minutes=minutes)
+    (said,) = [one for one in L2Outage().judge(scene) if one.subject == POOLS]
+    assert said.spared == ("plain",), "of one that can't be read nobody knows"
+    (full,) = [one for one in PoolFilling().judge(scene) if one.rule == "pool_full"]
+    assert full.spared == ("plain",)
 
 
 def test_lost_workers_are_an_outage_until_they_are_how_it_is() -> None:
@@ -126,6 +175,7 @@ def test_lost_workers_are_an_outage_until_they_are_how_it_is() -> None:
     assert verdicts(judged)[:5] == [False] * 5
     assert (verdicts(judged)[5], verdicts(judged)[1000]) == (True, True)
     assert verdicts(judged)[-1] is False, "since a day it is the usual number"
+    assert judged[-1].evidence == {"over_because": "workers are still lost, for a day: 1 of nvme"}
     assert judged[5].words == "L2 is not working: 1 workers of nvme are lost."
 
 
@@ -138,6 +188,7 @@ def test_stores_that_never_complete_and_those_on_their_way() -> None:
 
 def test_lost_stores_of_a_full_pool_are_told_by_the_pool() -> None:
     assert verdicts(l2([LOSING] * 6, [pool(0.0)] * 6))[-1] is False
+    assert verdicts(run(L2Outage(), scenes([LOSING] * 6, [pool(0.0)] * 6), whose=CHAT))[-1] is False
 
 
 FOUND = {
@@ -168,20 +219,18 @@ def test_a_pool_that_is_written_and_finds_nothing_where_it_used_to() -> None:
 
 
 def test_a_loss_that_was_known_before_the_first_scene_is_no_news_and_one_of_today_goes_on() -> None:
-    east = Subject("east", POOL)
     played = scenes([STORING] * 3, [pool(TIB, lost=1)] * 3)
     fresh, taught, old = L2Outage(), L2Outage(), L2Outage()
     taught.learn([(START - 7200.0, NVME, 0.0), (START - 3600.0, NVME, 1.0)])
     old.learn([(START - 7200.0, NVME, 1.0)])
-    assert [verdicts(run(one, played))[-1] for one in (fresh, taught, old)] == [False, True, False]
-    assert {one.subject for one in taught.judge(played[-1])} == {east}
+    assert [verdicts(run(one, played, whose=POOLS))[-1] for one in (fresh, taught, old)] == [False, True, False]
 
 
 def test_nothing_found_goes_on_being_an_outage_when_the_memory_of_before_is_gone() -> None:
     blind = FOUND | {"loaded_tokens": 3_000.0, "found_l2": 0.0, "found_l1": 7_000.0}
-    firing = frozenset({("l2_outage", Subject("east", POOL))})
+    firing = frozenset({("l2_outage", CHAT)})
     played = [replace(one, firing=firing) for one in scenes([blind] * 8)]
-    assert verdicts(run(L2Outage(), played))[-1] is True
+    assert verdicts(run(L2Outage(), played, whose=CHAT))[-1] is True
 
 
 def test_of_an_l2_that_nobody_tells_of_nothing_is_said() -> None:

@@ -21,7 +21,7 @@ from tierdeck.alerts.rules import (
     TIER_DROP,
 )
 
-CHAT = Subject("east", "chat")
+CHAT, POOLS = Subject("east", "chat"), Subject("east", "_pool")
 # 120 s of hold, 180 s of looking well: 2 and 3 minutes
 RULE = replace(HIT_RATIO_DROP, hold_seconds=120, clear_seconds=180)
 STATES = list(AlertState)
@@ -137,8 +137,32 @@ def test_an_outage_silences_the_drops_that_follow_in_its_cluster() -> None:
 
 
 def test_a_stale_deck_silences_everything_and_the_first_of_several_is_named() -> None:
-    alerts = [firing(DECK_STALE, 60.0, Subject("", "")), firing(HIT_RATIO_DROP, 0.0), firing(L2_OUTAGE, 0.0)]
-    assert [alert.suppressed_by for alert in inhibited(alerts, 60.0)] == ["", "l2_outage", "deck_stale"]
+    elsewhere = firing(HIT_RATIO_DROP, 0.0, Subject("west", "chat"))
+    alerts = [firing(DECK_STALE, 60.0, Subject("east", "")), firing(HIT_RATIO_DROP, 0.0), firing(L2_OUTAGE, 0.0)]
+    assert [alert.suppressed_by for alert in inhibited([*alerts, elsewhere], 60.0)] == [
+        "",
+        "l2_outage",
+        "deck_stale",
+        "",
+    ], "each cluster has a deck of its own"
+
+
+def test_an_outage_at_one_endpoint_silences_what_follows_there_alone() -> None:
+    other = Subject("east", "rag")
+    late = [
+        firing(BY_NAME[name], 60.0, whose) for whose in (CHAT, other) for name in ("ttft_burn", "requests_deferred")
+    ]
+    seen_at_chat, of_the_pool = firing(L2_OUTAGE, 0.0), firing(L2_OUTAGE, 0.0, POOLS)
+    quiet = [one.suppressed_by for one in inhibited([seen_at_chat, *late], 60.0)[1:]]
+    assert quiet == ["l2_outage", "l2_outage", "requests_deferred", ""], "the other one's own go on"
+    assert {one.suppressed_by for one in inhibited([of_the_pool, *late], 60.0)[1:]} == {"l2_outage"}
+
+
+def test_an_outage_of_the_pool_spares_those_that_do_not_use_it_and_speaks_for_those_that_do() -> None:
+    plain = firing(BY_NAME["ttft_burn"], 60.0, Subject("east", "plain"))
+    pool = replace(firing(L2_OUTAGE, 120.0, POOLS), spared=("plain",))
+    alerts = [firing(L2_OUTAGE, 0.0), pool, plain, firing(BY_NAME["ttft_burn"], 60.0)]
+    assert [one.suppressed_by for one in inhibited(alerts, 120.0)] == ["l2_outage", "", "", "l2_outage"]
 
 
 def test_of_two_that_silence_each_other_the_first_one_speaks() -> None:
