@@ -269,17 +269,25 @@ class Alerting:
                 self._notifier.run_once(time.time(), judged_at=self._store.judged_up_to(self._settings.cluster))
             except TierdeckError as error:
                 log.warning("saying_failed", reason=error.line())
-            except Exception:  # the next round tries again; what was not said is still in the outbox
+            except Exception as error:  # the next round tries again; what was not said is still in the outbox
                 log.exception("saying_failed")
+                self._pulse.tell("say", repr(error))
+            else:
+                self._pulse.tell("say", self._notifier.trouble())
             stop.wait(_TICK_SECONDS)
 
     def _beats(self, stop: threading.Event) -> None:
         while not stop.is_set():
             now = time.time()
+            self._pulse.beat("beat")
+            trouble = "; ".join(filter(None, (self._trouble, self._notifier.trouble())))
             try:
-                self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=self._trouble)
+                self._store.beat(_NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
             except TierdeckError as error:
                 log.warning("beat_failed", reason=error.line())
-            except Exception:  # a thread that ends here would show a live process as dead
+            except Exception as error:  # a thread that ends here would show a live process as dead
                 log.exception("beat_failed")
+                self._pulse.tell("beat", repr(error))
+            else:
+                self._pulse.tell("beat", "")
             stop.wait(_BEAT_SECONDS)

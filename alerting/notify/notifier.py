@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import structlog
@@ -12,12 +12,14 @@ from alerting import metrics
 from alerting.notify.alertmanager import REPOST_SECONDS, VALID_SECONDS, Alertmanager
 from alerting.notify.channel import UndeliveredError
 from alerting.notify.configured import Configured
+from alerting.notify.faults import Faults
 from alerting.notify.heartbeat import BEAT_SECONDS
 from alerting.notify.sender import Sender
 from db import Store
 from tierdeck.alerts.alert import Alert, AlertState
 from tierdeck.alerts.notice import Notice, NoticeKind
 from tierdeck.alerts.saying import Now, compose
+from tierdeck.alerts.silence import Silence
 from tierdeck.errors import TierdeckError
 
 log = structlog.get_logger()
@@ -48,10 +50,17 @@ class Notifier:
         self._cluster = cluster
         self._ways = ways
         self._again_seconds = again_seconds
-        self._sender = Sender(_Outbox(store, cluster), ways.channels, console_url, docs_url=docs_url)
-        self._rhythms = [*(_Rhythm(REPOST_SECONDS, self._reposting(one)) for one in ways.alertmanagers)]
+        self._faults = Faults()
+        self._sender = Sender(
+            _Outbox(store, cluster), ways.channels, console_url, docs_url=docs_url, faults=self._faults
+        )
+        self._rhythms = [
+            _Rhythm(f"repeating to {one.name}", REPOST_SECONDS, self._reposting(one), self._faults)
+            for one in ways.alertmanagers
+        ]
         if ways.heartbeat is not None:
-            self._rhythms.append(_Rhythm(BEAT_SECONDS, self._beating(ways.heartbeat.beat)))
+            beat = self._beating(ways.heartbeat.beat)
+            self._rhythms.append(_Rhythm("the heartbeat", BEAT_SECONDS, beat, self._faults))
         self._threads = ThreadPoolExecutor(max(1, len(self._rhythms)), "notify-rhythm")
         store.declare_channels(ways.names)
 
@@ -71,6 +80,10 @@ class Notifier:
         for rhythm in self._rhythms:
             rhythm.keep(self._threads, now, is_watching=is_watching)
         self._sender.run_once(now)
+
+    def trouble(self) -> str:
+        """Faults of ours in what is under way, until it goes well; empty: none."""
+        return self._faults.trouble()
 
     def close(self) -> None:
         """Wait for what is under way."""
@@ -135,12 +148,15 @@ class _Outbox:
     def alert(self, number: int) -> Alert | None:
         return self._store.alert(number)
 
+    def silences(self, now: float) -> Sequence[Silence]:
+        return self._store.silences(now)
+
 
 class _Rhythm:
     """Something that is done every so often, in the background, and never twice at a time."""
 
-    def __init__(self, seconds: float, act: Callable[[float, bool], None]) -> None:
-        self._seconds, self._act = seconds, act
+    def __init__(self, name: str, seconds: float, act: Callable[[float, bool], None], faults: Faults) -> None:
+        self._name, self._seconds, self._act, self._faults = name, seconds, act, faults
         self._due_at = float("-inf")
         self._running: Future[None] | None = None
 
@@ -148,4 +164,12 @@ class _Rhythm:
         if time.monotonic() < self._due_at or (self._running is not None and not self._running.done()):
             return
         self._due_at = time.monotonic() + self._seconds
-        self._running = threads.submit(self._act, now, is_watching)
+        self._running = threads.submit(self._once, now, is_watching)
+
+    def _once(self, now: float, is_watching: bool) -> None:  # noqa: FBT001 called by a thread alone
+        try:
+            self._act(now, is_watching)
+        except Exception as error:  # noqa: BLE001 nobody asks how this ended: told as a fault until it goes well
+            self._faults.failed(self._name, error)
+        else:
+            self._faults.went_well(self._name)

@@ -17,8 +17,10 @@ import structlog
 
 from alerting import metrics
 from alerting.notify.channel import SEND_SECONDS, Channel, Trouble, UndeliveredError
+from alerting.notify.faults import Faults
 from tierdeck.alerts.alert import Alert, AlertState
 from tierdeck.alerts.notice import Notice, NoticeKind
+from tierdeck.alerts.silence import Silence
 from tierdeck.alerts.wording import word
 from tierdeck.errors import TierdeckError
 
@@ -40,6 +42,7 @@ class Outbox(Protocol):
     def notice_failed(self, number: int, at: float, trouble: str, again_at: float | None) -> None: ...
     def notices_waiting(self) -> int: ...
     def alert(self, number: int) -> Alert | None: ...
+    def silences(self, now: float) -> Sequence[Silence]: ...
 
 
 class Sender:
@@ -53,8 +56,10 @@ class Sender:
         *,
         docs_url: str = "",
         patience_seconds: float = 5.0,
+        faults: Faults | None = None,
     ) -> None:
         """`patience_seconds`: how long `run_once` waits for channels that are slow."""
+        self._faults = faults or Faults()
         self._docs_url = docs_url
         self._outbox = outbox
         self._channels = {channel.name: channel for channel in channels}
@@ -85,17 +90,22 @@ class Sender:
         try:
             while self._quiet_until.get(name, 0.0) <= clock():
                 notice = self._outbox.take_notice(clock(), (name,), CLAIM_SECONDS)
-                if notice is None or not self._deal_with(self._channels[name], notice, clock):
+                is_on = notice is not None and self._deal_with(self._channels[name], notice, clock)
+                self._faults.went_well(f"channel {name}")
+                if not is_on:
                     return
         except TierdeckError as error:
             log.warning("outbox_not_reached", channel=name, reason=error.line())
+        except Exception as error:  # noqa: BLE001 nobody asks how this ended: told as a fault until it goes well
+            self._faults.failed(f"channel {name}", error)
+            self._quiet_until[name] = clock() + _PAUSE_SECONDS
 
     def _deal_with(self, channel: Channel, notice: Notice, clock: Callable[[], float]) -> bool:
         """Whether to go on with the next one."""
         sent_at = self._unmarked.get(notice.id)
         if sent_at is None:
-            if self._is_out_of_date(notice):
-                self._outbox.notice_failed(notice.id, clock(), "the alert is over or acknowledged meanwhile", None)
+            if stale := self._out_of_date(notice, clock()):
+                self._outbox.notice_failed(notice.id, clock(), stale, None)
                 return True
             trouble = _send(channel, notice, self._console_url, self._docs_url)
             if trouble is not None:
@@ -109,12 +119,19 @@ class Sender:
         log.info("notice_sent", channel=channel.name, notice=notice.id, kind=str(notice.kind), tries=notice.tries)
         return True
 
-    def _is_out_of_date(self, notice: Notice) -> bool:
-        """To say again what is no longer so would only wake people; what was never said is said all the same."""
+    def _out_of_date(self, notice: Notice, now: float) -> str:
+        """Why it is not to be said again: that would only wake people. What was never said is said all the same."""
         if notice.kind is not NoticeKind.AGAIN or notice.alert is None:
-            return False
+            return ""
         current = self._outbox.alert(notice.alert.id)
-        return current is not None and (current.state is not AlertState.FIRING or current.acknowledged is not None)
+        if current is None:
+            return ""
+        if current.state is not AlertState.FIRING or current.acknowledged is not None:
+            return "the alert is over or acknowledged meanwhile"
+        if current.suppressed_by:
+            return "the alert is kept quiet meanwhile"
+        is_silenced = any(silence.covers(current, now) for silence in self._outbox.silences(now))
+        return "the alert is silenced meanwhile" if is_silenced else ""
 
     def _failed(self, channel: Channel, notice: Notice, trouble: Trouble, at: float) -> None:
         pause = min(_PAUSE_SECONDS * 2.0 ** min(notice.tries - 1, 10), _LONGEST_PAUSE_SECONDS)

@@ -13,7 +13,7 @@ from alerting.notify.channel import SEND_SECONDS
 from alerting.notify.sender import CLAIM_SECONDS, GIVE_UP_SECONDS, Sender
 from alerting.notify.webhook import Webhook
 from db import Store
-from tests.support.alerts import firing, resolved
+from tests.support.alerts import firing, resolved, silence
 from tests.support.http_replies import Canned, Replies, replying
 from tests.support.processes import wait_until
 from tests.support.rounds import T0
@@ -185,6 +185,24 @@ def test_what_is_over_or_acknowledged_by_then_is_not_said_again(store: Store) ->
         ours.close()
     assert [one.json()["kind"] for one in server.asked] == ["firing"]
     assert store.notices()[0].trouble == "the alert is over or acknowledged meanwhile"
+
+
+def test_what_is_silenced_or_follows_from_another_by_then_is_not_said_again(store: Store) -> None:
+    follows = replace(firing(rule="tier_drop"), suppressed_by="l2_outage")
+    with replying(FINE) as server:
+        alerts = store.save_alerts([firing(), firing(rule="ttft_burn"), follows], [], T0)
+        for one in alerts:
+            store.add_notice(Notice(one.rule, "hook", NoticeKind.AGAIN, one, created_at=T0 + 1, due_at=T0 + 1))
+        store.add_silence(silence(T0, 60, rule="hit_ratio_drop"))
+        ours = sender(store, hook(server.url))
+        ours.run_once(T0 + 3)
+        ours.close()
+    assert [one.json()["alert"]["labels"]["rule"] for one in server.asked] == ["ttft_burn"]
+    assert {one.key: one.trouble for one in store.notices()} == {
+        "hit_ratio_drop": "the alert is silenced meanwhile",
+        "ttft_burn": "",
+        "tier_drop": "the alert is kept quiet meanwhile",
+    }
 
 
 def test_user_and_password_of_the_address_are_sent_as_such(store: Store) -> None:

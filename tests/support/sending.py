@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import generate_latest
@@ -24,6 +24,7 @@ from tests.support.rounds import T0
 from tierdeck.alerts.alert import Alert
 from tierdeck.alerts.notice import Notice
 from tierdeck.alerts.saying import Audience
+from tierdeck.alerts.silence import Silence
 from tierdeck.alerts.wording import Wording
 from tierdeck.log import configure
 from tierdeck.settings import load_settings
@@ -56,6 +57,9 @@ class MortalOutbox:
 
     def alert(self, number: int) -> Alert | None:
         return self.store.alert(number)
+
+    def silences(self, now: float) -> Sequence[Silence]:
+        return self.store.silences(now)
 
 
 @dataclass(frozen=True)

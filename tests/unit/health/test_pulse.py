@@ -20,3 +20,13 @@ def test_a_loop_that_does_not_come_round_in_its_time_is_named() -> None:
     pulse.beat("look", 300)
     pulse.beat("write", 60)
     assert pulse.trouble() == ""
+
+
+def test_a_loop_that_comes_round_and_fails_is_named_until_it_does_its_work() -> None:
+    pulse = Pulse(lambda: 0.0)
+    pulse.beat("say")
+    pulse.tell("say", "a fault at channel hook")
+    pulse.beat("say")
+    assert pulse.trouble() == "the loop say fails: a fault at channel hook"
+    pulse.tell("say", "")
+    assert pulse.trouble() == ""
