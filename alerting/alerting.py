@@ -14,12 +14,11 @@ import structlog
 
 from alerting import metrics
 from alerting.circumstances import circumstances
-from alerting.config import AlertLimits
 from alerting.judge import MINUTE, Judge, wants_causes
 from alerting.learning import learn, lost_workers
 from alerting.notify.configured import Configured
 from alerting.notify.notifier import Notifier
-from db import Store
+from db import JUDGING, Store
 from health.pulse import Pulse
 from tierdeck.alerts.alert import Alert, Subject
 from tierdeck.alerts.cause import LOSSES
@@ -33,8 +32,9 @@ from tierdeck.alerts.conditions.silent import NoData
 from tierdeck.alerts.conditions.ttft import TtftBurn
 from tierdeck.alerts.hit_ratio import HitRatioDetector
 from tierdeck.alerts.hit_ratio_limits import HitRatioLimits
-from tierdeck.alerts.judgement import Detector, Judgement
+from tierdeck.alerts.judgement import LATE_SECONDS, Detector, Judgement
 from tierdeck.alerts.life import LIMITS
+from tierdeck.alerts.limits import AlertLimits
 from tierdeck.alerts.minute import Scene
 from tierdeck.alerts.rules import DECK_STALE
 from tierdeck.errors import TierdeckError
@@ -81,6 +81,7 @@ class Alerting:
         self._judge: Judge | None = None
         self._ratios: HitRatioDetector | None = None
         self._next_at: float | None = None
+        self._judged_at: float | None = None
         self._has_replicas = False
         self._accepted: dict[int, float] = {}
         self._looks_at = 0.0
@@ -88,7 +89,8 @@ class Alerting:
         self._trouble = ""
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
-        self._lease = f"{_NAME}/{settings.cluster}"
+        self._lease = f"{JUDGING}{settings.cluster}"
+        store.declare_limits(settings.cluster, told.limits)
 
     @property
     def trouble(self) -> str:
@@ -141,6 +143,7 @@ class Alerting:
             newest = (min(rolled, now) - _SETTLED_SECONDS) // MINUTE * MINUTE - MINUTE
             self._next_at = max(self._next_at or 0.0, newest)  # no minute twice
         while self._next_at + MINUTE + _SETTLED_SECONDS <= min(rolled, now):
+            self._note_gap(now)
             self._heed(judge)
             end_at = self._next_at + MINUTE
             scene = self._scene(self._next_at)
@@ -148,6 +151,12 @@ class Alerting:
             self._write(judge, judge.step(scene), end_at, said_at=now, judged=self._settings.cluster)
             metrics.LAST_EVALUATION.set(end_at)
             self._next_at += MINUTE
+
+    def _note_gap(self, now: float) -> None:
+        """Judging goes on after a time in which nobody did; minutes that are judged now are judged late."""
+        judged_at, self._judged_at = self._judged_at, now
+        if judged_at is not None and now - judged_at > LATE_SECONDS:
+            self._store.note_unjudged(self._settings.cluster, judged_at, now)
 
     def _begin(self, now: float) -> Judge:
         """With what the store remembers: what is usual, the last hour, and the alerts that are open."""
@@ -180,6 +189,7 @@ class Alerting:
             judge.remember(scene)
             at += MINUTE
         self._judge, self._ratios, self._next_at = judge, ratios, until
+        self._judged_at = max(self._judged_at or 0.0, judged_up_to or 0.0) or None
         log.info("alerting_began", judged_up_to=judged_up_to, open=len(judge.lives.open))
         return judge
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from tierdeck.alerts.alert import Subject
 from tierdeck.alerts.conditions.ttft import Objective
+from tierdeck.alerts.limits import AlertLimits, Limits
 from tierdeck.alerts.rules import BY_NAME
 from tierdeck.errors import UsageError
-from tierdeck.naming import short_name
 from tierdeck.yaml_text import parse_yaml, refusal
 
 _HINT = "docs/alerts.md shows a whole file."
@@ -46,33 +43,6 @@ class _File(_Model):
     endpoints: dict[str, _Limits] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class AlertLimits:
-    """What the file says; without one, nothing is set and every rule is on."""
-
-    defaults: _Limits = field(default_factory=_Limits)
-    endpoints: Mapping[str, _Limits] = field(default_factory=dict)
-
-    def floor(self, subject: Subject) -> float | None:
-        """The least hit ratio of an endpoint, in [0, 1]; None: none is set."""
-        own = self._of(subject).floor
-        return own if own is not None else self.defaults.floor
-
-    def objective(self, subject: Subject) -> Objective | None:
-        """The TTFT objective of an endpoint; None: none is set."""
-        found = self._of(subject).ttft or self.defaults.ttft
-        return Objective(found.share, found.seconds) if found is not None else None
-
-    def is_on(self, rule: str, subject: Subject) -> bool:
-        return self._of(subject).rules.get(rule, self.defaults.rules.get(rule, True))
-
-    def _of(self, subject: Subject) -> _Limits:
-        return self.endpoints.get(subject.endpoint) or self.endpoints.get(short_name(subject.endpoint)) or _NONE
-
-
-_NONE = _Limits()
-
-
 def read_limits(path: Path | None) -> AlertLimits:
     """Read the file; no path: nothing is set.
 
@@ -91,4 +61,9 @@ def read_limits(path: Path | None) -> AlertLimits:
         file = _File.model_validate(parse_yaml(text, str(path)) or {})
     except ValidationError as error:
         raise refusal(error, str(path), _HINT) from error
-    return AlertLimits(file.defaults, file.endpoints)
+    return AlertLimits(_limits(file.defaults), {name: _limits(one) for name, one in file.endpoints.items()})
+
+
+def _limits(found: _Limits) -> Limits:
+    ttft = Objective(found.ttft.share, found.ttft.seconds) if found.ttft is not None else None
+    return Limits(found.floor, ttft, found.rules)

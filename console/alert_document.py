@@ -86,5 +86,5 @@ def rule_document(row: RuleRow) -> dict[str, object]:
         "scope": str(rule.scope),
         "judged": row.is_judged,
         "judges": row.judges,
-        "missing": list(row.missing),
+        "missing": [*row.missing, *row.unset],
     }

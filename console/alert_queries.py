@@ -11,7 +11,7 @@ import streamlit as st
 from console import commands
 from console.alert_card import AlertCard, alert_card
 from console.alert_chart import AlertChart, alert_chart, chart_span, plan_of
-from console.alert_reads import alert_of, judged_rules, shift
+from console.alert_reads import alert_of, judged_by, judged_rules, shift
 from console.alerts_page import LOOK_BACK_SECONDS, AlertsPage, Told, alerts_page
 from console.channel_rows import outcome_words
 from console.handover import handover
@@ -137,7 +137,7 @@ def _page(url: str, step: float) -> AlertsPage:
             open=store.open_alerts(),
             lately=store.alerts(now - LOOK_BACK_SECONDS, now + 2 * _TTL_SECONDS),
             silences=store.silences(now),
-            processes=store.processes(),
+            trouble=judged_by(store, now).trouble,
             channels=store.channels(),
             notices=store.notices(),
         )

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from console.alert_card import AlertCard, alert_card, urgency
 from console.alert_words import quiet_words, severity_words, since_words, title_of, whom
 from console.channel_rows import ChannelRow, channel_rows
 from console.headlines import Headline
 from console.silence_rows import SilenceRow, silence_rows
-from console.words import BEAT_LATE_SECONDS, age_words
+from console.words import age_words
 from tierdeck.alerts.alert import Alert, AlertState
-from tierdeck.alerts.notice import Notice
+from tierdeck.alerts.notice import Notice, Way
 from tierdeck.alerts.silence import Silence
 
-PROCESS = "alerting"
 LOOK_BACK_SECONDS = 86400.0
 """How far back resolved alerts are listed."""
-NOT_RUNNING = "the alerting process is not running"
-_START = "`tierdeck up` starts it; alone it is `python -m alerting`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +57,15 @@ class Told:
 
     Attributes:
         lately: alerts of the last `LOOK_BACK_SECONDS`, the newest first.
-        processes: as `Store.processes`.
+        trouble: why nothing is judged, as `Judging.trouble`.
         notices: the newest first.
     """
 
     open: Sequence[Alert]
     lately: Sequence[Alert]
     silences: Sequence[Silence]
-    processes: pd.DataFrame
-    channels: Sequence[tuple[str, str]]
+    trouble: str
+    channels: Sequence[Way]
     notices: Sequence[Notice]
 
 
@@ -85,7 +80,7 @@ def alerts_page(told: Told, now: float) -> AlertsPage:
     over.sort(key=_ended, reverse=True)
     silences = silence_rows(told.silences, now)
     return AlertsPage(
-        trouble=process_trouble(told.processes, now),
+        trouble=told.trouble,
         headlines=_headlines(loud, pending, quiet, over, sum(row.is_active for row in silences)),
         firing=tuple(alert_card(one, told.silences, now) for one in loud),
         pending=_lines(pending, why, now),
@@ -94,27 +89,6 @@ def alerts_page(told: Told, now: float) -> AlertsPage:
         silences=silences,
         channels=channel_rows(told.channels, told.notices, now),
     )
-
-
-def process_trouble(processes: pd.DataFrame, now: float) -> str:
-    """Why no rule is judged now; "": a process is alive and well.
-
-    Args:
-        processes: as `Store.processes`.
-    """
-    own = processes[processes["name"] == PROCESS]
-    alive = own[own["stopped_at"].isna() & (now - _epoch(own["beat_at"]) <= BEAT_LATE_SECONDS)]
-    if len(alive):
-        trouble = str(alive["trouble"].iloc[0])
-        return f"The alerting process is in trouble: {trouble}" if trouble else ""
-    if own.empty:
-        return f"Nothing is judged, and nobody is told of anything: {NOT_RUNNING}. {_START}"
-    silent = age_words(max(0.0, now - float(_epoch(own["beat_at"]).max())))
-    return f"Nothing is judged: {NOT_RUNNING} any more, its last heartbeat was {silent} ago. {_START}"
-
-
-def _epoch(at: pd.Series) -> pd.Series:
-    return (at - pd.Timestamp(0, tz="UTC")).dt.total_seconds() if len(at) else pd.Series(dtype="float64")
 
 
 def _ended(one: Alert) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from console.words import age_words
-from tierdeck.alerts.notice import Notice, NoticeKind
+from tierdeck.alerts.notice import Notice, NoticeKind, Way
 
 _WHAT = {
     NoticeKind.FIRING: "an alert", NoticeKind.AGAIN: "a reminder", NoticeKind.RESOLVED: "a resolved alert",
@@ -16,28 +16,35 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
-    """One channel; `outcome` begins with a shape."""
+    """One channel; `outcome` begins with a shape, `whose` is empty where only one cluster has channels."""
 
+    cluster: str
     name: str
     kind: str
     outcome: str
     is_well: bool
+    whose: str
 
 
-def channel_rows(channels: Sequence[tuple[str, str]], notices: Sequence[Notice], now: float) -> tuple[ChannelRow, ...]:
-    """In the configured order.
+def channel_rows(channels: Sequence[Way], notices: Sequence[Notice], now: float) -> tuple[ChannelRow, ...]:
+    """In the configured order; `whose` names the cluster where several have channels.
 
     Args:
-        channels: name and kind.
         notices: the newest first.
     """
-    newest = {one.channel: one for one in reversed(notices)}
+    newest = {(_cluster(one), one.channel): one for one in reversed(notices)}
+    is_one = len({way.cluster for way in channels}) <= 1
     rows = []
-    for name, kind in channels:
-        one = newest.get(name)
+    for way in channels:
+        one = newest.get((way.cluster, way.name)) or newest.get(("", way.name))
         words = "○ nothing was said yet" if one is None else outcome_words(one, now)
-        rows.append(ChannelRow(name, kind, words, one is None or not one.trouble))
+        is_well = one is None or not one.trouble
+        rows.append(ChannelRow(way.cluster, way.name, way.kind, words, is_well, "" if is_one else way.cluster))
     return tuple(rows)
+
+
+def _cluster(one: Notice) -> str:
+    return one.alert.subject.cluster if one.alert is not None else one.cluster
 
 
 def outcome_words(one: Notice, now: float) -> str:

@@ -80,11 +80,12 @@ def end_maintenance(store: Store, endpoint: str, by: str, now: float) -> list[Si
     return [store.end_silence(one.id, _who(by), now) for one in found]
 
 
-def try_channel(store: Store, channel: str, now: float) -> Notice:
-    """Put a test message for a channel into the outbox; the alerting process sends it."""
-    if channel not in dict(store.channels()):
+def try_channel(store: Store, cluster: str, channel: str, now: float) -> Notice:
+    """Put a test message for a cluster's channel into the outbox; that cluster's alerting process sends it."""
+    if (cluster, channel) not in [(one.cluster, one.name) for one in store.channels()]:
         raise UsageError(f"there is no channel {channel!r}")
-    one = Notice(f"test:{channel}:{uuid.uuid4().hex}", channel, NoticeKind.TEST, None, now, now)
+    key = f"test:{channel}:{uuid.uuid4().hex}"
+    one = Notice(key, channel, NoticeKind.TEST, None, now, now, cluster=cluster)
     store.add_notice(one)
     return one
 

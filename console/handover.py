@@ -35,6 +35,7 @@ class HandoverTold:
         endpoints: (cluster, name) of the inventory.
         rules: whether each is judged now.
         trouble: why nothing is judged now; "": it is.
+        unjudged: (cluster, from, until) in which no rule was judged in time.
     """
 
     start_at: float
@@ -46,6 +47,7 @@ class HandoverTold:
     endpoints: Sequence[tuple[str, str]]
     rules: Sequence[RuleRow]
     trouble: str = ""
+    unjudged: Sequence[tuple[str, float, float]] = ()
 
 
 def handover(told: HandoverTold) -> dict[str, Any]:
@@ -68,10 +70,23 @@ def handover(told: HandoverTold) -> dict[str, Any]:
         "silences_ending": [silence_document(one, now) for one in sorted(ending, key=lambda one: one.ends_at)],
         "not_judged": [
             *([{"what": "alerts", "why": told.trouble}] if told.trouble else []),
+            *_unjudged(told),
             *_gaps(told),
             *_rules(told),
         ],
     }
+
+
+def _unjudged(told: HandoverTold) -> Iterator[dict[str, str]]:
+    is_one = len({cluster for cluster, _ in told.endpoints} | {cluster for cluster, _, _ in told.unjudged}) <= 1
+    for cluster, start_at, end_at in sorted(told.unjudged, key=lambda one: one[1]):
+        began = f"{_day_and_clock(instant(max(start_at, told.start_at)) or '')} UTC"
+        if end_at < told.end_at:
+            why = f"nothing was judged from {began} to {_day_and_clock(instant(end_at) or '')} UTC"
+            why += "; what fired in it was said late, or not at all"
+        else:
+            why = f"nothing has been judged since {began}"
+        yield {"what": "alerts" if is_one else f"alerts of cluster {cluster}", "why": why}
 
 
 def _gaps(told: HandoverTold) -> Iterator[dict[str, str]]:

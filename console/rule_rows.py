@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from console.alert_words import severity_words
+from console.judging import Judging
 from tierdeck.alerts.alert import Subject
+from tierdeck.alerts.conditions.ttft import out_of_reach
+from tierdeck.alerts.limits import AlertLimits
 from tierdeck.alerts.minute import Minute, Scene
 from tierdeck.alerts.rule import Rule
 from tierdeck.alerts.rules import RULES
+from tierdeck.fleet import POOL
 from tierdeck.units import format_seconds
 
+_FILE = "TIERDECK_ALERTS_FILE"
 _MOST_NAMES = 3
 
 
@@ -35,6 +40,7 @@ class RuleRow:
     Attributes:
         judges: `3 of 3 endpoints`.
         missing: whom it can't judge and why, a sentence a reason; (): nobody.
+        unset: whom it does not judge since nobody wants it to: no limit is set, or it is switched off.
     """
 
     name: str
@@ -47,6 +53,7 @@ class RuleRow:
     advice: tuple[str, ...]
     anchor: str
     is_judged: bool
+    unset: tuple[str, ...] = ()
 
 
 _HITS = Need(
@@ -81,58 +88,111 @@ NEEDS: dict[str, Need | None] = {
 """By rule; None: it is not about endpoints."""
 
 
-def rule_rows(scene: Scene, trouble: str = "") -> tuple[RuleRow, ...]:
+def rule_rows(
+    scene: Scene, judging: Judging | None = None, limits: Mapping[str, AlertLimits] | None = None
+) -> tuple[RuleRow, ...]:
     """All rules, in the registry's order.
 
     Args:
-        trouble: why no rule is judged at all; "": they are.
+        judging: who judges them; None: somebody does.
+        limits: by cluster, what its rules are judged by; one that is missing has not been told.
     """
-    return tuple(_row(rule, scene, trouble) for rule in RULES)
+    told = _Told(scene, judging or Judging({"": ""}), limits or {})
+    return tuple(_row(rule, told) for rule in RULES)
 
 
-def _row(rule: Rule, scene: Scene, trouble: str) -> RuleRow:
-    judges, missing, is_judged = _judged(rule, scene)
-    if trouble:
-        judges, is_judged = "not now", False
+@dataclass(frozen=True, slots=True)
+class _Told:
+    scene: Scene
+    judging: Judging
+    limits: Mapping[str, AlertLimits]
+
+
+def _row(rule: Rule, told: _Told) -> RuleRow:
+    found = _found(rule, told)
+    is_nowhere = told.judging.is_nowhere
     return RuleRow(
         rule.name, rule.title, severity_words(rule.severity), rule.meaning,
         f"{format_seconds(rule.hold_seconds)}" if rule.hold_seconds else "at once",
-        judges, missing, rule.advice, rule.anchor, is_judged,
+        "not now" if is_nowhere else found.judges, found.missing, rule.advice, rule.anchor,
+        found.many > 0 and not is_nowhere, found.unset,
     )  # fmt: skip
 
 
-def _judged(rule: Rule, scene: Scene) -> tuple[str, tuple[str, ...], bool]:
-    need = NEEDS[rule.name]
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """How many endpoints or pools a rule judges, in words too; whom it can't, and whom it is not to."""
+
+    many: int
+    judges: str
+    missing: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
+
+
+def _found(rule: Rule, told: _Told) -> _Found:
+    scene, need = told.scene, NEEDS[rule.name]
     if rule.name == "deck_stale":
-        return "the deck itself", (), True
+        return _Found(1, "the deck itself")
+    pools = _looked_at(rule, scene.pools, told, lambda _: "") if need is None or rule.name == "l2_outage" else None
     if need is None:
-        if not scene.pools:
-            return "no pool", ("No pool tells how full it is.",), False
-        return _count(len(scene.pools), len(scene.pools), "pool"), (), True
+        return pools if pools is not None and scene.pools else _Found(0, "no pool", ("No pool tells how full it is.",))
     if not scene.minutes:
-        return "no endpoint", ("There is no endpoint.",), False
-    silent: list[Subject] = []
-    lacking: list[Subject] = []
-    for subject, minute in scene.minutes.items():
-        if not minute.readable and rule.name != "no_data":
-            silent.append(subject)
-        elif not need.is_met(minute):
-            lacking.append(subject)
-    many = len(scene.minutes)
-    fine = many - len(silent) - len(lacking)
-    missing = [
-        f"{_names(some)}: {why}." for some, why in ((silent, "no replica is readable"), (lacking, need.reason)) if some
-    ]
-    pools = len(scene.pools) if rule.name == "l2_outage" else 0
-    judges = _count(fine, many, "endpoint") + (f", {_count(pools, pools, 'pool')}" if pools else "")
-    return judges, tuple(missing), fine + pools > 0
+        return _Found(0, "no endpoint", ("There is no endpoint.",))
+    found = _looked_at(rule, scene.minutes, told, lambda subject: _lack(rule, need, subject, told))
+    if pools is None or not scene.pools:
+        return found
+    return replace(found, many=found.many + pools.many, judges=f"{found.judges}, {pools.judges}")
+
+
+def _looked_at(rule: Rule, subjects: Iterable[Subject], told: _Told, lack: Callable[[Subject], str]) -> _Found:
+    missing: dict[str, list[Subject]] = {}
+    unset: dict[str, list[Subject]] = {}
+    many, what = 0, "endpoint"
+    for number, subject in enumerate(subjects, 1):
+        many, what = number, "pool" if subject.endpoint == POOL else "endpoint"
+        if why := _unset(rule, subject, told):
+            unset.setdefault(why, []).append(subject)
+        elif subject.cluster in told.judging.unjudged and not told.judging.is_nowhere:
+            missing.setdefault("no rule of its cluster is judged now", []).append(subject)
+        elif why := lack(subject):
+            missing.setdefault(why, []).append(subject)
+    fine = many - sum(len(some) for found in (missing, unset) for some in found.values())
+    return _Found(fine, f"{fine} of {many} {what}{'' if many == 1 else 's'}", _said(missing), _said(unset))
+
+
+def _unset(rule: Rule, subject: Subject, told: _Told) -> str:
+    """Why nobody wants it to be judged; "": somebody does, or it is not known what is set."""
+    limits = told.limits.get(subject.cluster)
+    if limits is None:
+        return ""
+    if not limits.is_on(rule.name, subject):
+        return f"not judged: the rule is switched off (`rules` in {_FILE})"
+    key = {"hit_ratio_floor": "floor", "ttft_burn": "ttft"}.get(rule.name, "")
+    is_set = {"floor": limits.floor(subject), "ttft": limits.objective(subject)}.get(key, True)
+    return "" if is_set is not None else f"not judged: no limit is set (`{key}` in {_FILE})"
+
+
+def _lack(rule: Rule, need: Need, subject: Subject, told: _Told) -> str:
+    minute, limits = told.scene.minutes[subject], told.limits.get(subject.cluster)
+    if not minute.readable and rule.name != "no_data":
+        return "no replica is readable"
+    if not need.is_met(minute):
+        return need.reason
+    if rule.name not in ("hit_ratio_floor", "ttft_burn"):
+        return ""
+    if limits is None:
+        return "whether a limit is set is not known: its alerting process has not told yet"
+    objective = limits.objective(subject)
+    if rule.name != "ttft_burn" or objective is None or minute.ttft is None:
+        return ""
+    return out_of_reach(minute.ttft, objective)
+
+
+def _said(found: Mapping[str, list[Subject]]) -> tuple[str, ...]:
+    return tuple(f"{_names(some)}: {why}." for why, some in found.items())
 
 
 def _names(subjects: list[Subject]) -> str:
     names = [subject.name for subject in sorted(subjects)]
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _count(some: int, many: int, word: str) -> str:
-    return f"{some} of {many} {word}{'' if many == 1 else 's'}"

@@ -81,12 +81,14 @@ notices = Table(
     Column("trouble", Text, nullable=False),
     Column("may_repeat", Boolean, nullable=False),
     Column("claimed_until", Double),
+    Column("cluster", Text),
     UniqueConstraint("key", name="uq_notices"),
     Index("ix_notices_alert", "alert_id"),
     Index("ix_notices_due", "due_at", sqlite_where=_WAITING, postgresql_where=_WAITING),
     sqlite_autoincrement=True,
 )
-"""The outbox. `claimed_until` is set while a sending is under way, and stays where its sender ended in the middle."""
+"""The outbox. `claimed_until` is set while a sending is under way, and stays where its sender ended in the middle.
+`cluster` is of a test alone: whose channel it tries; NULL: anybody's of that name."""
 
 leases = Table(
     "leases",
@@ -98,8 +100,26 @@ leases = Table(
 channels = Table(
     "channels",
     metadata,
+    Column("cluster", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("position", Integer, nullable=False),
 )
-"""Ways out that the alerting process has; never their secrets."""
+"""Ways out that a cluster's alerting process has; never their secrets."""
+
+alert_limits = Table(
+    "alert_limits",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("facts", Text, nullable=False),
+)
+"""What the file of limits said when that process started, as JSON."""
+
+unjudged = Table(
+    "unjudged",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("start_at", Double, primary_key=True),
+    Column("end_at", Double, nullable=False),
+)
+"""Times in which no rule of a cluster was judged."""

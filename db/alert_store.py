@@ -19,15 +19,18 @@ from db.channel_rows import read_channels, write_channels
 from db.clauses import rolled_at, watermark
 from db.database import Database
 from db.hit_history import read_hit_history
-from db.leases import drop_lease, hold_lease
+from db.leases import drop_lease, hold_lease, read_leases
+from db.limit_rows import read_limits, write_limits
 from db.notice_rows import count_waiting, mark_failed, mark_sent, read_notices, take_notice, write_notices
 from db.scenes import Moment, read_scene
 from db.schema import watermarks
 from db.silence_rows import end_silence, read_frozen, read_silences, write_silence
+from db.unjudged_rows import read_unjudged, write_unjudged
 from db.upsert import Upsert, incoming
 from tierdeck.alerts.alert import Acknowledgement, Alert
+from tierdeck.alerts.limits import AlertLimits
 from tierdeck.alerts.minute import Scene
-from tierdeck.alerts.notice import Notice
+from tierdeck.alerts.notice import Notice, Way
 from tierdeck.alerts.silence import Silence
 from tierdeck.errors import UsageError
 from tierdeck.resolution import Resolution
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+JUDGING = "alerting/"
+"""With the cluster's name behind it, the lease of the process that judges that cluster's rules."""
 _JUDGED = Upsert(watermarks, where=incoming(watermarks).c.at > watermarks.c.at)
 
 
@@ -247,12 +252,40 @@ class AlertStore:
         with self._database.write() as connection:
             drop_lease(connection, name, holder)
 
-    def declare_channels(self, names: Sequence[tuple[str, str]]) -> None:
-        """Make the channels exactly these (name, kind): no address, no secret."""
-        with self._database.write() as connection:
-            write_channels(connection, names)
+    def judges(self) -> dict[str, tuple[str, float]]:
+        """By cluster, which process judges its rules (its instance, as in `processes`), and until when it said so.
 
-    def channels(self) -> list[tuple[str, str]]:
-        """As declared last: (name, kind)."""
+        One that ended as it was told to is missing.
+        """
+        with self._database.read() as connection:
+            return read_leases(connection, JUDGING)
+
+    def note_unjudged(self, cluster: str, start_at: float, end_at: float) -> None:
+        """No rule of the cluster was judged between these instants."""
+        with self._database.write() as connection:
+            write_unjudged(connection, (cluster, start_at, end_at))
+
+    def unjudged(self, start_at: float, end_at: float) -> list[tuple[str, float, float]]:
+        """(cluster, from, until), of those that reach into [start_at, end_at]: noted once judging goes on."""
+        with self._database.read() as connection:
+            return read_unjudged(connection, start_at, end_at)
+
+    def declare_limits(self, cluster: str, limits: AlertLimits) -> None:
+        """What the cluster's rules are judged by from now on."""
+        with self._database.write() as connection:
+            write_limits(connection, cluster, limits)
+
+    def limits(self) -> dict[str, AlertLimits]:
+        """By cluster, as declared last; one whose alerting process has not yet is missing."""
+        with self._database.read() as connection:
+            return read_limits(connection)
+
+    def declare_channels(self, cluster: str, names: Sequence[tuple[str, str]]) -> None:
+        """Make the cluster's channels exactly these (name, kind): no address, no secret."""
+        with self._database.write() as connection:
+            write_channels(connection, cluster, names)
+
+    def channels(self) -> list[Way]:
+        """As declared last, by cluster."""
         with self._database.read() as connection:
             return read_channels(connection)

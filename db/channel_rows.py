@@ -1,4 +1,4 @@
-"""The channels that the alerting process can send to, so that others can name them."""
+"""The channels that each cluster's alerting process can send to, so that others can name them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, insert, select
 
 from db.alert_schema import channels
+from tierdeck.alerts.notice import Way
 
 
-def write_channels(connection: Connection, names: Sequence[tuple[str, str]]) -> None:
-    """Exactly these (name, kind), in their order."""
-    connection.execute(delete(channels))
-    rows = [{"name": name, "kind": kind, "position": position} for position, (name, kind) in enumerate(names)]
+def write_channels(connection: Connection, cluster: str, names: Sequence[tuple[str, str]]) -> None:
+    """Of this cluster exactly these (name, kind), in their order; other clusters' stay."""
+    connection.execute(delete(channels).where(channels.c.cluster == cluster))
+    rows = [
+        {"cluster": cluster, "name": name, "kind": kind, "position": position}
+        for position, (name, kind) in enumerate(names)
+    ]
     if rows:
         connection.execute(insert(channels), rows)
 
 
-def read_channels(connection: Connection) -> list[tuple[str, str]]:
-    """In the order declared."""
-    rows = connection.execute(select(channels.c.name, channels.c.kind).order_by(channels.c.position))
-    return [(row.name, row.kind) for row in rows]
+def read_channels(connection: Connection) -> list[Way]:
+    """By cluster, in the order declared."""
+    columns = (channels.c.cluster, channels.c.name, channels.c.kind)
+    rows = connection.execute(select(*columns).order_by(channels.c.cluster, channels.c.position))
+    return [Way(row.cluster, row.name, row.kind) for row in rows]

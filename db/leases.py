@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from db.alert_schema import leases
@@ -30,3 +30,10 @@ def hold_lease(connection: Connection, name: str, holder: str, now: float, secon
 def drop_lease(connection: Connection, name: str, holder: str) -> None:
     """Free for the next one, if it is the holder's."""
     connection.execute(delete(leases).where(leases.c.name == name, leases.c.holder == holder))
+
+
+def read_leases(connection: Connection, beginning: str) -> dict[str, tuple[str, float]]:
+    """By the rest of their names, the holders of leases whose names begin so, and until when; also those run out."""
+    wanted = leases.c.name.startswith(beginning, autoescape=True)
+    rows = connection.execute(select(leases.c.name, leases.c.holder, leases.c.until_at).where(wanted))
+    return {row.name.removeprefix(beginning): (row.holder, row.until_at) for row in rows}

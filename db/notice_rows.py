@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, case, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from db.alert_rows import dump_alert, load_alert
@@ -47,7 +47,8 @@ def take_notice(
         .exists()
     )
     whose = select(alerts.c.id).where(alerts.c.cluster == cluster)
-    own = [] if cluster is None else [or_(notices.c.alert_id.is_(None), notices.c.alert_id.in_(whose))]
+    is_test = and_(notices.c.alert_id.is_(None), or_(notices.c.cluster.is_(None), notices.c.cluster == cluster))
+    own = [] if cluster is None else [or_(is_test, notices.c.alert_id.in_(whose))]
     oldest = (
         select(notices.c.id)
         .where(*_WAITING, is_free, is_next, *own, notices.c.due_at <= now, notices.c.channel.in_(sorted(channels)))
@@ -110,6 +111,7 @@ def _write(connection: Connection, one: Notice, ids: Mapping[tuple[str, Subject]
         "given_up_at": one.given_up_at,
         "trouble": one.trouble,
         "may_repeat": one.may_repeat,
+        "cluster": one.cluster or None,
     }
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     added = dialect.insert(notices).values(values).on_conflict_do_nothing().returning(notices.c.id)
@@ -131,4 +133,5 @@ def _notice(row: Row[Any]) -> Notice:
         trouble=row.trouble,
         may_repeat=row.may_repeat,
         id=row.id,
+        cluster=row.cluster or "",
     )

@@ -26,10 +26,11 @@ from db.schema import (
 )
 from db.silence_rows import prune_silences
 from db.status import SIGNED_OFF
+from db.unjudged_rows import prune_unjudged
 from tierdeck.resolution import ROLLUPS, Resolution
 
 _EVENTS = (prune_events,)
-_ALERTS = (prune_alerts, prune_notices, prune_silences)
+_ALERTS = (prune_alerts, prune_notices, prune_silences, prune_unjudged)
 _SERIES_PER_BATCH = 50
 _ROWS_PER_SERIES = 1000
 _RAW_STEP_SECONDS = 15

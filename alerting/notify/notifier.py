@@ -62,7 +62,7 @@ class Notifier:
             beat = self._beating(ways.heartbeat.beat)
             self._rhythms.append(_Rhythm("the heartbeat", BEAT_SECONDS, beat, self._faults))
         self._threads = ThreadPoolExecutor(max(1, len(self._rhythms)), "notify-rhythm")
-        store.declare_channels(ways.names)
+        store.declare_channels(cluster or "", ways.names)
 
     def compose(self, alerts: Iterable[Alert], now: float) -> list[Notice]:
         """What is to be said of these alerts, to be saved with them in one transaction."""

@@ -10,9 +10,8 @@ from typing import Any
 from console import commands
 from console.alert_card import urgency
 from console.alert_document import alert_document, instant, rule_document, silence_document
-from console.alert_reads import alert_of, judged_rules, shift
+from console.alert_reads import alert_of, judged_by, judged_rules, shift
 from console.alert_words import quiet_words
-from console.alerts_page import process_trouble
 from console.channel_rows import outcome_words
 from console.handover import handover
 from db import Store
@@ -50,7 +49,7 @@ def alerts(settings: Settings, wanted: Wanted) -> dict[str, Any]:
     with Store.open(settings.store_url) as store:
         found = sorted(store.open_alerts(), key=urgency)
         over = [one for one in store.alerts(now - back, now) if not one.is_open] if back is not None else []
-        silences, trouble = store.silences(now), process_trouble(store.processes(), now)
+        silences, trouble = store.silences(now), judged_by(store, now).trouble
         name = _endpoint(store, wanted.endpoint, [*found, *over]) if wanted.endpoint else ""
     if not wanted.everything:
         found = [one for one in found if one.state is AlertState.FIRING and not quiet_words(one, silences, now)]
@@ -100,7 +99,7 @@ def rules(settings: Settings) -> dict[str, Any]:
     now = time.time()
     with Store.open(settings.store_url) as store:
         rows = judged_rules(store, now, settings.stale_after_seconds)
-        trouble = process_trouble(store.processes(), now)
+        trouble = judged_by(store, now).trouble
     return {"rules": [rule_document(row) for row in rows], "trouble": trouble}
 
 

@@ -82,20 +82,25 @@ def draw_channels(rows: Sequence[ChannelRow], palette: Palette, *, is_sending: b
         return
     for row in rows:
         with st.container(
-            horizontal=True, vertical_alignment="center", gap="medium", wrap=False, key=f"channel-row-{row.name}"
+            horizontal=True, vertical_alignment="center", gap="medium", wrap=False, key=f"channel-row-{_key(row)}"
         ):
             st.html(
-                f"<div><b>{escape(row.name)}</b>&ensp;<span style='color:{palette.muted}'>{escape(row.kind)}</span>"
+                f"<div><b>{escape(row.name)}</b>&ensp;<span style='color:{palette.muted}'>"
+                f"{escape(' · '.join(filter(None, (row.kind, row.whose and f'cluster {row.whose}'))))}</span>"
                 f"</div><div style='font-size:14px'>{escape(row.outcome)}</div>"
             )
-            if st.button("Test", key=f"test-{row.name}", help=f"Send a test message to {row.name}"):
-                _try(row.name)
+            if st.button("Test", key=f"test-{_key(row)}", help=escaped(f"Send a test message to {row.name}")):
+                _try(row)
     if not is_sending:
-        st.caption("The alerting process is not running: what is to be sent waits for it.")
+        st.caption("Where the alerting process is not running, what is to be sent waits for it.")
 
 
-def _try(channel: str) -> None:
-    alert_queries.act(lambda store: commands.try_channel(store, channel, time.time()))
+def _key(row: ChannelRow) -> str:
+    return f"{row.whose}-{row.name}" if row.whose else row.name
+
+
+def _try(row: ChannelRow) -> None:
+    alert_queries.act(lambda store: commands.try_channel(store, row.cluster, row.name, time.time()))
     st.rerun(scope="fragment")
 
 
@@ -140,7 +145,7 @@ def draw_handover(now: float) -> None:
 def _rule(row: RuleRow, palette: Palette) -> str:
     muted = f"color:{palette.muted}"
     shape = "●" if row.is_judged and not row.missing else "◐" if row.is_judged else "○"
-    missing = "".join(f"<div style='{muted}'>{escape(reason)}</div>" for reason in row.missing)
+    missing = "".join(f"<div style='{muted}'>{escape(reason)}</div>" for reason in (*row.missing, *row.unset))
     return (
         f"<tr style='border-top:1px solid {palette.border}'><td style='{_CELL};min-width:220px'><b>{escape(row.title)}"
         f"</b> <span style='{muted}'>{escape(row.name)}</span><div style='{muted}'>{coded(row.meaning)}</div></td>"

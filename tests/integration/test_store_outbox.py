@@ -13,7 +13,7 @@ from db.notice_rows import take_notice
 from tests.support.alerts import CHAT, firing, notice
 from tests.support.rounds import T0
 from tests.support.stores import Postgres, Sqlite
-from tierdeck.alerts.notice import NoticeKind
+from tierdeck.alerts.notice import Notice, NoticeKind
 from tierdeck.errors import UsageError
 
 
@@ -190,12 +190,30 @@ def _hold(url: str, start, told, name: str) -> None:  # type: ignore[no-untyped-
 
 
 def test_channels_are_those_declared_last_in_their_order(store: Store) -> None:
-    store.declare_channels([("team", "slack"), ("night", "pagerduty")])
-    assert store.channels() == [("team", "slack"), ("night", "pagerduty")]
-    store.declare_channels([("night", "pagerduty"), ("log", "webhook")])
-    assert store.channels() == [("night", "pagerduty"), ("log", "webhook")]
-    store.declare_channels([])
-    assert store.channels() == []
+    def known() -> list[tuple[str, str, str]]:
+        return [(one.cluster, one.name, one.kind) for one in store.channels()]
+
+    store.declare_channels("east", [("team", "slack"), ("night", "pagerduty")])
+    store.declare_channels("west", [("team", "discord")])
+    assert known() == [("east", "team", "slack"), ("east", "night", "pagerduty"), ("west", "team", "discord")]
+    store.declare_channels("east", [("night", "pagerduty"), ("log", "webhook")])
+    assert known() == [("east", "night", "pagerduty"), ("east", "log", "webhook"), ("west", "team", "discord")]
+    store.declare_channels("east", [])
+    assert known() == [("west", "team", "discord")], "each cluster's process keeps its own"
+
+
+def test_a_test_goes_out_by_the_channel_of_the_cluster_that_it_names(store: Store) -> None:
+    store.add_notice(replace(notice("west's"), cluster="west"))
+    store.add_notice(notice("anybody's"))
+    assert [one.key for one in taken(store, "east")] == ["anybody's"]
+    assert [one.key for one in taken(store, "west")] == ["west's"]
+
+
+def taken(store: Store, cluster: str) -> list[Notice]:
+    found = []
+    while (one := store.take_notice(T0 + 1, ("slack",), 60.0, cluster)) is not None:
+        found.append(one)
+    return found
 
 
 def test_a_cluster_takes_what_is_about_its_own_alerts_and_tests(store: Store) -> None:

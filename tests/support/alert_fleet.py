@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from db import Store
+from db import JUDGING, Store
 from tests.support.console_store import CLUSTER, Habit, Made, fill
 from tierdeck.alerts.alert import Acknowledgement, Alert, AlertState, FoundCause, Subject
+from tierdeck.alerts.limits import AlertLimits
 from tierdeck.alerts.notice import Notice, NoticeKind
 from tierdeck.alerts.rules import BY_NAME
 from tierdeck.alerts.silence import Silence
@@ -46,6 +47,8 @@ def seed(url: str, now: float, *, seconds: float = 7200.0, is_alive: bool = True
     with Store.open(url) as store:
         if is_alive:
             store.beat("alerting", "host-1:77", "0.1.0", now - seconds, now)
+            store.hold_lease(f"{JUDGING}{CLUSTER}", "host-1:77", now, 86400.0)
+            store.declare_limits(CLUSTER, AlertLimits())
         store.sight(Sighting(CLUSTER, now - 5, (), (), ()), lambda *_: _events(onset))
         drop, deferred, quiet, pending, batch, over, _ = store.save_alerts(_alerts(now), (), now)
         store.acknowledge(deferred.id, Acknowledgement("ada", now - 100, "restarting its cache server"))
@@ -56,7 +59,7 @@ def seed(url: str, now: float, *, seconds: float = 7200.0, is_alive: bool = True
         window = Silence({"cluster": CLUSTER, "endpoint": RAG}, now + 7200, now + 10800, "new drives", "ada",
                          is_maintenance=True)  # fmt: skip
         store.add_silence(window)
-        store.declare_channels([("on-call", "pagerduty"), ("ops", "slack")])
+        store.declare_channels(CLUSTER, [("on-call", "pagerduty"), ("ops", "slack")])
         _say(store, drop, now)
     return Seeded(drop.id, deferred.id, pending.id, quiet.id, over.id, silence.id)
 

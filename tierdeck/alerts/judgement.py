@@ -9,6 +9,9 @@ from typing import Protocol
 from tierdeck.alerts.alert import Subject
 from tierdeck.alerts.minute import Scene
 
+LATE_SECONDS = 300.0
+"""A minute that is not judged so long after its end is one in which nothing was judged in time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

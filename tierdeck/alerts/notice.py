@@ -18,6 +18,15 @@ class NoticeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A channel as others may know it: whose alerting process has it, how it is called, and of which kind it is."""
+
+    cluster: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """One message to one channel. Instants are epoch seconds.
 
@@ -31,6 +40,7 @@ class Notice:
         sent_at, given_up_at: how it ended; None: it has not.
         trouble: why the last try failed; empty: it did not.
         may_repeat: it was begun before and its outcome is unknown: the receiver may see it twice.
+        cluster: of a test, whose channel it tries; empty: anybody's of that name.
     """
 
     key: str
@@ -45,3 +55,4 @@ class Notice:
     trouble: str = ""
     may_repeat: bool = False
     id: int = 0
+    cluster: str = ""

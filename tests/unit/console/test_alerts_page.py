@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 from console.alert_card import alert_card
 from console.alert_words import depth_words, figure_words, points_words, quiet_words, since_words, whom
-from console.alerts_page import AlertsPage, Told, alerts_page, process_trouble
+from console.alerts_page import AlertsPage, Told, alerts_page
 from console.channel_rows import channel_rows
 from console.silence_rows import silence_rows
 from tierdeck.alerts.alert import Acknowledgement, Alert, AlertState, FoundCause, Severity, Subject
-from tierdeck.alerts.notice import Notice, NoticeKind
+from tierdeck.alerts.notice import Notice, NoticeKind, Way
 from tierdeck.alerts.silence import Silence
 from tierdeck.fleet import POOL
 
@@ -31,22 +30,9 @@ def alert(
     return Alert(rule, CHAT, state, severity, began, fired_at, words="it is bad", id=number)
 
 
-def processes(*beats: tuple[str, float, str, bool]) -> pd.DataFrame:
-    """As the store gives them: name, seconds since the last beat, trouble, whether it signed off."""
-    at = [pd.Timestamp(NOW - ago, unit="s", tz="UTC") for _, ago, _, _ in beats]
-    stopped = [when if one[3] else pd.NaT for when, one in zip(at, beats, strict=True)]
-    found = pd.DataFrame(
-        {"name": [one[0] for one in beats], "beat_at": at, "trouble": [one[2] for one in beats], "stopped_at": stopped}
-    )
-    return found.assign(**{key: pd.to_datetime(found[key], utc=True) for key in ("beat_at", "stopped_at")})
-
-
-ALIVE = processes(("alerting", 5, "", False))
-
-
-def page(*alerts: Alert, silences: tuple[Silence, ...] = (), alive: pd.DataFrame = ALIVE) -> AlertsPage:
+def page(*alerts: Alert, silences: tuple[Silence, ...] = ()) -> AlertsPage:
     unfinished = [one for one in alerts if one.is_open]
-    return alerts_page(Told(unfinished, alerts, silences, alive, (), ()), NOW)
+    return alerts_page(Told(unfinished, alerts, silences, "", (), ()), NOW)
 
 
 def silence(seconds: float = 3600, *, is_maintenance: bool = False, **matchers: str) -> Silence:
@@ -87,16 +73,6 @@ def test_a_silenced_alert_is_quiet_until_its_silence_ends() -> None:
 )
 def test_each_reason_for_quiet_has_words(kept_by: str, words: str) -> None:
     assert quiet_words(replace(alert(), suppressed_by=kept_by), (), NOW) == words
-
-
-def test_who_judges_is_said_where_nobody_does() -> None:
-    assert page(alert()).trouble == ""
-    assert "`tierdeck up` starts it" in process_trouble(processes(("collectors", 5, "", False)), NOW)
-    # the last heartbeat is ten minutes old: more than the 90 s after which a process is silent
-    assert "its last heartbeat was 10 min ago" in process_trouble(processes(("alerting", 600, "", False)), NOW)
-    assert "not running any more" in process_trouble(processes(("alerting", 5, "", True)), NOW)
-    told = process_trouble(processes(("alerting", 5, "a channel can't be used", False)), NOW)
-    assert told == "The alerting process is in trouble: a channel can't be used"
 
 
 def test_a_card_has_figures_causes_and_a_way_to_the_endpoint_then() -> None:
@@ -168,7 +144,7 @@ def test_a_channel_tells_how_its_last_message_ended() -> None:
         one("waits"),
     ]
     names = ("sent", "failed", "lost", "waits", "new")
-    rows = channel_rows([(name, "webhook") for name in names], notices, NOW)
+    rows = channel_rows([Way("east", name, "webhook") for name in names], notices, NOW)
     assert [row.outcome for row in rows] == [
         "● a test sent 5 s ago",
         "▲ a test failed (2 tries): 503; next try in 40 s",
@@ -177,3 +153,15 @@ def test_a_channel_tells_how_its_last_message_ended() -> None:
         "○ nothing was said yet",
     ]
     assert [row.is_well for row in rows] == [True, False, False, True, True]
+
+
+def test_channels_of_several_clusters_are_told_apart() -> None:
+    ways = [Way("east", "team", "slack"), Way("west", "team", "slack")]
+    test = Notice("t", "team", NoticeKind.TEST, None, NOW - 30, NOW - 30, sent_at=NOW - 5, cluster="west")
+    fired = Notice("f", "team", NoticeKind.FIRING, alert(), NOW - 30, NOW - 30)
+    rows = channel_rows(ways, [test, fired], NOW)
+    assert [(row.whose, row.outcome) for row in rows] == [
+        ("east", "◌ an alert waits since 30 s"),
+        ("west", "● a test sent 5 s ago"),
+    ]
+    assert channel_rows(ways[:1], [], NOW)[0].whose == "", "where there is one, its name says nothing"

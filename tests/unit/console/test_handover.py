@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from console.handover import HandoverTold, as_markdown, handover
+from console.judging import Judging
 from console.rule_rows import rule_rows
 from tests.unit.console.test_alerts_page import CHAT, NOW, alert
 from tierdeck.alerts.alert import Acknowledgement, AlertState, FoundCause
@@ -83,8 +84,22 @@ def test_what_nobody_could_judge_is_named_with_its_reason() -> None:
 
 def test_a_process_that_does_not_run_is_said_once() -> None:
     trouble = "Nothing is judged."
-    document = handover(told(trouble=trouble, rules=rule_rows(Scene(0.0, {}), trouble)))
+    document = handover(told(trouble=trouble, rules=rule_rows(Scene(0.0, {}), Judging({"east": trouble}))))
     assert [one["why"] for one in document["not_judged"] if one["why"].startswith("Nothing is judged")] == [trouble]
+
+
+def test_times_in_which_nobody_judged_are_said_with_their_edges() -> None:
+    # 20:00 to 20:30, one that began before the shift (10:20) and ended at 10:50, and one that still lasts
+    spans = [("east", NOW - 8400, NOW - 6600), ("east", START - 3600, START + 1800), ("east", NOW - 600, NOW)]
+    document = handover(told(unjudged=spans))
+    late = "; what fired in it was said late, or not at all"
+    assert [one["why"] for one in document["not_judged"] if one["what"] == "alerts"] == [
+        f"nothing was judged from 2023-11-14 10:20 UTC to 2023-11-14 10:50 UTC{late}",
+        f"nothing was judged from 2023-11-14 20:00 UTC to 2023-11-14 20:30 UTC{late}",
+        "nothing has been judged since 2023-11-14 22:10 UTC",
+    ]
+    several = handover(told(unjudged=[("west", NOW - 600, NOW)]))
+    assert [one["what"] for one in several["not_judged"]] == ["alerts of cluster west"]
 
 
 def test_what_comes_from_outside_is_no_markdown() -> None:

@@ -71,6 +71,15 @@ class _Counts:
         return sum(late for late, _ in window) / every if every >= _LEAST_REQUESTS else None
 
 
+def out_of_reach(ttft: Histogram, objective: Objective) -> str:
+    """Why late tokens can't be counted for this objective; "": they can."""
+    last = ttft.bounds[-1] if ttft.bounds else 0.0
+    if objective.seconds <= last:
+        return ""
+    wanted = f"its objective of {objective.seconds:g} s can't be judged"
+    return f"{wanted}: the last bucket ends at {last:g} s, and what is later is one count"
+
+
 class TtftBurn:
     """Judges `ttft_burn` for endpoints that have an objective."""
 
@@ -92,7 +101,8 @@ class TtftBurn:
         counts.add(late, every)
         burns = [burn for pair in _PAIRS if (burn := counts.burn(pair, 1 - objective.share)) is not None]
         if not burns:
-            return Judgement(TTFT_BURN.name, subject, None)
+            why = out_of_reach(minute.ttft, objective) if minute.ttft is not None else ""
+            return Judgement(TTFT_BURN.name, subject, None, words=why)
         worst = max(burns, key=lambda one: one.share / one.trip)
         times = worst.share / (1 - objective.share)
         return Judgement(
