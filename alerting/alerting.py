@@ -91,6 +91,7 @@ class Alerting:
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
         self._lease = f"{JUDGING}{settings.cluster}"
         store.declare_limits(settings.cluster, told.limits)
+        metrics.LAST_EVALUATION.labels(settings.cluster)
 
     @property
     def trouble(self) -> str:
@@ -149,7 +150,7 @@ class Alerting:
             scene = self._scene(self._next_at)
             self._has_replicas = any(minute.replicas for minute in scene.minutes.values())
             self._write(judge, judge.step(scene), end_at, said_at=now, judged=self._settings.cluster)
-            metrics.LAST_EVALUATION.set(end_at)
+            metrics.LAST_EVALUATION.labels(self._settings.cluster).set(end_at)
             self._next_at += MINUTE
 
     def _note_gap(self, now: float) -> None:
@@ -214,7 +215,7 @@ class Alerting:
         current = {alert.key: alert for alert in (*judge.lives.open, *explained)}
         notices = self._notifier.compose(current.values(), said_at)
         judge.keep(self._store.save_alerts(explained, notices, now, judged=judged))
-        metrics.FIRING.set(len(judge.lives.firing))
+        metrics.FIRING.labels(self._settings.cluster).set(len(judge.lives.firing))
 
     def _explained(self, alert: Alert, now: float) -> Alert:
         if not wants_causes(alert, now):

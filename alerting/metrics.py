@@ -10,5 +10,8 @@ NOTICES = Counter(
 )  # fmt: skip
 NOTICES_WAITING = Gauge("tierdeck_alerting_notices_waiting", "Notices in the outbox, neither sent nor given up.")
 HEARTBEATS = Counter("tierdeck_alerting_heartbeats_total", "Heartbeats by outcome (sent, failed).", ["outcome"])
-LAST_EVALUATION = Gauge("tierdeck_alerting_last_evaluation_timestamp_seconds", "When the rules were last judged.")
-FIRING = Gauge("tierdeck_alerting_firing", "Alerts that fire, suppressed ones included.")
+LAST_EVALUATION = Gauge(
+    "tierdeck_alerting_last_evaluation_timestamp_seconds", "When the rules of a cluster were last judged; 0: not yet.",
+    ["cluster"],
+)  # fmt: skip
+FIRING = Gauge("tierdeck_alerting_firing", "Alerts of a cluster that fire, suppressed ones included.", ["cluster"])

@@ -78,8 +78,8 @@ class AlertCard:
     labels: Mapping[str, str]
 
 
-def alert_card(alert: Alert, silences: Sequence[Silence], now: float) -> AlertCard:
-    """From the alert as the store has it."""
+def alert_card(alert: Alert, silences: Sequence[Silence], now: float, others: Sequence[Alert] = ()) -> AlertCard:
+    """From the alert as the store has it; `others`: open ones, one of which may keep it quiet."""
     rule = rule_of(alert)
     return AlertCard(
         id=alert.id,
@@ -99,7 +99,7 @@ def alert_card(alert: Alert, silences: Sequence[Silence], now: float) -> AlertCa
         advice=rule.advice if rule else (),
         anchor=rule.anchor if rule else alert.rule.replace("_", "-"),
         acknowledged=acknowledged_words(alert, now),
-        quiet=quiet_words(alert, silences, now) if alert.is_open else "",
+        quiet=quiet_words(alert, silences, now, others) if alert.is_open else "",
         asked=_asked(alert, now),
         labels=labels_of(alert),
     )

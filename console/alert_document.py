@@ -17,8 +17,10 @@ def instant(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
 
 
-def alert_document(alert: Alert, silences: Sequence[Silence], now: float) -> dict[str, object]:
-    """Everything about one alert; what is not known is null."""
+def alert_document(
+    alert: Alert, silences: Sequence[Silence], now: float, others: Sequence[Alert] = ()
+) -> dict[str, object]:
+    """Everything about one alert; what is not known is null. `others`: open ones, one of which may keep it quiet."""
     rule, ack = rule_of(alert), alert.acknowledged
     return {
         "id": alert.id,
@@ -50,7 +52,7 @@ def alert_document(alert: Alert, silences: Sequence[Silence], now: float) -> dic
             for one in alert.causes
         ],
         "suppressed_by": alert.suppressed_by,
-        "quiet_because": quiet_words(alert, silences, now) if alert.is_open else "",
+        "quiet_because": quiet_words(alert, silences, now, others) if alert.is_open else "",
         "acknowledged": None if ack is None else {"by": ack.by, "at": instant(ack.at), "note": ack.note},
     }
 

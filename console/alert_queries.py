@@ -150,9 +150,9 @@ def _opened(url: str, alert_id: int, step: float) -> Opened:
     with query_time("alert"):
         one = alert_of(store, alert_id)
         steps, sendings = store.alert_steps(alert_id), store.notices(alert_id=alert_id)
-        silences = store.silences(now)
+        silences, others = store.silences(now), store.open_alerts()
     return Opened(
-        alert_card(one, silences, now),
+        alert_card(one, silences, now, others),
         tuple((clock(at, now), f"{what}: {why}" if why else what) for at, what, why in steps),
         tuple((clock(each.created_at, now), f"{each.channel}: {outcome_words(each, now)}")
               for each in reversed(sendings)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from console.words import age_words, clock
 from tierdeck.alerts.alert import Alert, AlertState, Severity
@@ -109,16 +109,37 @@ def acknowledged_words(alert: Alert, now: float) -> str:
     return f"acknowledged by {ack.by} at {clock(ack.at, now)}" + (f": {ack.note}" if ack.note else "")
 
 
-def quiet_words(alert: Alert, silences: Iterable[Silence], now: float) -> str:
-    """Why nobody is told of it; "": they are told."""
+def quiet_words(alert: Alert, silences: Collection[Silence], now: float, others: Iterable[Alert] = ()) -> str:
+    """Why nobody is told of it; "": they are told.
+
+    Args:
+        others: open alerts; what it follows from may be silenced itself, and keeps it quiet all the same.
+    """
     kept_by = alert.suppressed_by
     if kept_by in BY_NAME:
-        return f"it follows from “{BY_NAME[kept_by].title}”, which fires"
+        first = next((one for one in others if one.rule == kept_by and follows_from(alert, one)), None)
+        silenced = _silenced_words(first, silences, now) if first is not None else ""
+        return f"it follows from “{BY_NAME[kept_by].title}”, which fires" + (f" and is {silenced}" if silenced else "")
     if kept_by:
         return _MUTES.get(kept_by, kept_by.replace("_", " "))
+    return _silenced_words(alert, silences, now)
+
+
+def follows_from(alert: Alert, other: Alert) -> bool:
+    """It is kept quiet by a rule whose alert this one is."""
+    whose = (alert.subject.endpoint, POOL, "")
+    return (
+        alert.suppressed_by == other.rule
+        and other.state is AlertState.FIRING
+        and other.subject.cluster == alert.subject.cluster
+        and other.subject.endpoint in whose
+    )
+
+
+def _silenced_words(alert: Alert, silences: Iterable[Silence], now: float) -> str:
     for one in silences:
         if one.covers(alert, now):
-            what = "maintenance" if one.is_maintenance else "silenced"
+            what = "under maintenance" if one.is_maintenance else "silenced"
             return f"{what} until {clock(one.ends_at, now)}, by {one.by}: {one.why}"
     return ""
 

@@ -72,13 +72,13 @@ class Told:
 def alerts_page(told: Told, now: float) -> AlertsPage:
     """From what the store told."""
     fired = sorted((one for one in told.open if one.state is AlertState.FIRING), key=urgency)
-    why = {one.id: quiet_words(one, told.silences, now) for one in told.open}
+    why = {one.id: quiet_words(one, told.silences, now, told.open) for one in told.open}
     loud = [one for one in fired if not why[one.id]]
     quiet = [one for one in fired if why[one.id]]
     pending = [one for one in told.open if one.state is AlertState.PENDING]
     over = [one for one in told.lately if not one.is_open and one.fired_at is not None]
     over.sort(key=_ended, reverse=True)
-    silences = silence_rows(told.silences, now)
+    silences = silence_rows(told.silences, now, fired)
     return AlertsPage(
         trouble=told.trouble,
         headlines=_headlines(loud, pending, quiet, over, sum(row.is_active for row in silences)),

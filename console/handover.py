@@ -60,7 +60,7 @@ def handover(told: HandoverTold) -> dict[str, Any]:
     return {
         "from": instant(told.start_at),
         "to": instant(now),
-        "firing": [alert_document(one, told.silences, now) for one in firing],
+        "firing": [alert_document(one, told.silences, now, firing) for one in firing],
         "resolved": [alert_document(one, told.silences, now) for one in fired if not one.is_open],
         "events": [
             {key: row[key] for key in ("cluster", "endpoint", "replica", "kind", "subject", "words")}

@@ -104,8 +104,10 @@ def _tier_drop(options: RuleOptions) -> Alerting:
     usual = f"{recorded.TIER_USUAL} - {options.depth:g}"
     parts = [f"{recorded.tier_ratio(over)} < {usual}" for over in (long, short)]
     tokens = f"{options.least_tokens / options.windows.long:.6g}"
-    looked_up = per_second(options.scope, names.LOOKUP_TOKENS, long)
-    busy = f"(\n  {recorded.prompt_tokens(long)} > {tokens}\n  or\n{indented(looked_up)} > {tokens}\n)"
+    looked_up = recorded.of_model(
+        options.scope, lambda by: f"{per_second(options.scope, names.LOOKUP_TOKENS, long, by=by)} > {tokens}"
+    )
+    busy = f"(\n  {recorded.prompt_tokens(long)} > {tokens}\n  or\n{indented(looked_up)}\n)"
     says = (
         f"{{{{ $labels.tier }}}} had {{{{ $value | humanizePercentage }}}} over {long}, usually at least "
         f"{_look_up(options, recorded.TIER_USUAL, 'tier')}: L0 of the prompt tokens, L1 and L2 of what LMCache "
@@ -134,9 +136,14 @@ def _burn(options: RuleOptions, objective: Objective) -> Alerting:
 
 def _outage(options: RuleOptions) -> list[Alerting]:
     scope, over = options.scope, window(options.windows.stores)
-    submitted = per_second(scope, names.STORES_SUBMITTED, over)
-    completed = per_second(scope, names.STORES_COMPLETED, over)
-    lost = f"1 -\n{or_zero(completed, submitted)}\n/\n({submitted} > {_FEWEST_CHUNKS / options.windows.stores:.6g})"
+
+    def lost(by: tuple[str, ...]) -> str:
+        submitted = per_second(scope, names.STORES_SUBMITTED, over, by=by)
+        completed = per_second(scope, names.STORES_COMPLETED, over, by=by)
+        enough = f"{_FEWEST_CHUNKS / options.windows.stores:.6g}"
+        share = f"1 -\n{or_zero(completed, submitted)}\n/\n({submitted} > {enough})"
+        return f"(\n{indented(share)}\n) > {_SHARE_LOST}"
+
     workers = now(scope, names.WORKERS_LOST)
     return [
         Alerting(
@@ -147,7 +154,7 @@ def _outage(options: RuleOptions) -> list[Alerting]:
         ),
         Alerting(
             L2_OUTAGE,
-            f"(\n{indented(lost)}\n) > {_SHARE_LOST}",
+            recorded.of_model(scope, lost),
             f"{{{{ $value | humanizePercentage }}}} of the chunks submitted to L2 over {over} were not stored.",
             {"sign": "stores_incomplete"},
         ),
@@ -165,7 +172,7 @@ def _not_loaded(options: RuleOptions) -> Alerting:
     least = f"{options.least_tokens / options.windows.long:.6g}"
     return Alerting(
         L2_OUTAGE,
-        f"(1 -\n{had}\n/\n({both} > {least})) > {_SHARE_NOT_LOADED}",
+        recorded.of_model(scope, lambda _: f"(1 -\n{had}\n/\n({both} > {least})) > {_SHARE_NOT_LOADED}"),
         f"At least {{{{ $value | humanizePercentage }}}} of the tokens that LMCache found over {over} were not loaded.",
         {"sign": "found_not_loaded"},
     )
@@ -225,9 +232,10 @@ def _filling(options: RuleOptions) -> list[Alerting]:
     stores = window(windows.stores)
     submitted = per_second(scope, names.STORES_SUBMITTED, stores)
     completed = per_second(scope, names.STORES_COMPLETED, stores)
+    on = ", ".join(label for label in by if label == "cluster")
     failing = f"{or_zero(completed, submitted)}\n<\n{submitted} * {1 - _SHARE_LOST:g}"
     full = (
-        f"1 -\n{available}\n/\n({capacity} > 0) > {_FULL}\nand on ()\n({failing})",
+        f"1 -\n{available}\n/\n({capacity} > 0) > {_FULL}\nand on ({on})\n({failing})",
         "The pool is {{ $value | humanizePercentage }} full, and what is submitted to it is not stored.",
     )
     return [Alerting(POOL_FILLING, *soon, _OF_POOL), Alerting(POOL_FULL, *full, _OF_POOL)]

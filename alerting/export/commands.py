@@ -20,7 +20,7 @@ from tierdeck.units import parse_duration
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Rules, routes and boards."
 )
-_DEFAULT_BY = "namespace,job,model_name"
+_DEFAULT_BY = "cluster,namespace,job,model_name"
 _USUAL = RuleOptions()
 
 By = Annotated[str, typer.Option(help="Labels that tell endpoints apart, and are kept.")]

@@ -35,14 +35,17 @@ def _about(process: str, sign: str) -> dict[str, str]:
 
 
 def own_alerts(windows: Windows) -> list[Alerting]:
-    """For each process: its last work is too old, or it is gone; rounds that were dropped; the watchdog."""
+    """For each process: its last work is too old, or it is gone; rounds that were dropped; the watchdog.
+
+    Of several clusters each for itself: the alerting process has the label `cluster`, collectors that of their target.
+    """
     remembered = window(max(_REMEMBERED_SECONDS, windows.memory))
     found = []
     for process, gauge in LAST_SEEN.items():
         # 0 after a start is no instant: what was before it counts, and a process that never wrote is not judged
-        last = f"max(max_over_time({gauge}[{remembered}]) > 0)"
-        old = f"time() - {last} > {windows.stale:g}\nand\nmax({gauge})"
-        gone = f"max(present_over_time({gauge}[{remembered}])) unless max({gauge})"
+        last = f"max by (cluster) (max_over_time({gauge}[{remembered}]) > 0)"
+        old = f"time() - {last} > {windows.stale:g}\nand\nmax by (cluster) ({gauge})"
+        gone = f"max by (cluster) (present_over_time({gauge}[{remembered}])) unless max by (cluster) ({gauge})"
         found += [
             Alerting(
                 DECK_STALE,
@@ -58,7 +61,7 @@ def own_alerts(windows: Windows) -> list[Alerting]:
                 hold_seconds=windows.stale,
             ),
         ]
-    lost = f"sum(increase({DROPPED}[{window(windows.stale)}])) > 0"
+    lost = f"sum by (cluster) (increase({DROPPED}[{window(windows.stale)}])) > 0"
     found.append(
         Alerting(
             DECK_STALE,

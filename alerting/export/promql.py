@@ -18,11 +18,11 @@ class Scope:
     """Which series, and by which labels they are an endpoint's.
 
     Attributes:
-        by: those that a series lacks are no matter: caches and pools have no `model_name`.
+        by: those that a series lacks are no matter: pools have no `model_name`, and many a series no `cluster`.
         match: label matchers that every selector has besides its own.
     """
 
-    by: tuple[str, ...] = ("namespace", "job", "model_name")
+    by: tuple[str, ...] = ("cluster", "namespace", "job", "model_name")
     match: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -37,6 +37,10 @@ class Scope:
     def shared(self) -> tuple[str, ...]:
         """Labels by which an engine and its cache, scraped as different jobs, are of one place."""
         return tuple(label for label in self.by if label not in _OF_JOBS)
+
+    @property
+    def without_model(self) -> tuple[str, ...]:
+        return tuple(label for label in self.by if label != "model_name")
 
     def selectors(self, metric: Metric, *more: str, suffix: str = "") -> tuple[str, ...]:
         """One for each spelling, best first."""

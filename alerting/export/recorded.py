@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from alerting.export import names
 from alerting.export.options import Objective, RuleOptions
-from alerting.export.promql import Scope, either, or_zero, per_second, summed, window
+from alerting.export.promql import Scope, either, indented, or_zero, per_second, summed, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,14 @@ def late_share(over: str) -> str:
 
 
 USUAL = "tierdeck:hit_ratio:usual"
+MODEL = "tierdeck:model:only"
 TIER_USUAL = "tierdeck:tier_ratio:usual"
 _PAST, _TIER_PAST = "tierdeck:hit_ratio:past", "tierdeck:tier_ratio:past"
 
 
 def token_recordings(options: RuleOptions) -> list[Recording]:
     """Counts and ratios over the short and the long window, and what was usual: evaluated in this order."""
-    found: list[Recording] = []
+    found = _model(options)
     for seconds in (options.windows.short, options.windows.long):
         found += _window(options.scope, window(seconds))
     for seconds in options.windows.past:
@@ -68,6 +70,40 @@ def token_recordings(options: RuleOptions) -> list[Recording]:
     found.append(Recording(USUAL, f"min without (past) ({_PAST})"))
     found.append(Recording(TIER_USUAL, f"min without (past) ({_TIER_PAST})"))
     return found
+
+
+def of_model(scope: Scope, build: Callable[[tuple[str, ...]], str]) -> str:
+    """A cache's figures with the model of the engines beside it, as these call it, where they serve but one.
+
+    A cache knows its model by another name (a path), or not at all.
+
+    Args:
+        build: gives the figures by such labels.
+    """
+    if not _tells_models(scope):
+        return build(scope.by)
+    on = ", ".join(scope.shared)
+    known = f"(\n{indented(build(scope.without_model))}\n)\n* on ({on}) group_left (model_name) {MODEL}"
+    return f"{known}\nor\n(\n{indented(build(scope.by))}\n)\nunless on ({on}) {MODEL}"
+
+
+def _tells_models(scope: Scope) -> bool:
+    return "model_name" in scope.by and bool(scope.shared)
+
+
+def _model(options: RuleOptions) -> list[Recording]:
+    """1 for the model of each place where engines serve but one; those that were there lately count."""
+    scope = options.scope
+    if not _tells_models(scope):
+        return []
+    back = window(options.windows.memory)
+    seen = either(tuple(f"present_over_time({one}[{back}])" for one in scope.selectors(names.PROCESSED_TOKENS)))
+    models = summed(seen, (*scope.shared, "model_name"), "group")
+    return [
+        Recording(
+            MODEL, f"{models}\nand on ({', '.join(scope.shared)})\n({summed(models, scope.shared, 'count')} == 1)"
+        )
+    ]
 
 
 def _window(scope: Scope, over: str) -> list[Recording]:
@@ -86,14 +122,17 @@ def _window(scope: Scope, over: str) -> list[Recording]:
 
 def _cache_tiers(scope: Scope, record: str, over: str, offset: str = "", past: str = "") -> list[Recording]:
     """L1 and L2 as LMCache's server counts them: of what it looked up, which includes what L0 then served."""
-    looked_up = per_second(scope, names.LOOKUP_TOKENS, over, offset=offset)
+
+    def ratio(metric: names.Metric) -> Callable[[tuple[str, ...]], str]:
+        def build(by: tuple[str, ...]) -> str:
+            looked_up = per_second(scope, names.LOOKUP_TOKENS, over, offset=offset, by=by)
+            return f"{per_second(scope, metric, over, offset=offset, by=by)}\n/\n({looked_up} > 0)"
+
+        return build
+
     more = {"past": past} if past else {}
     return [
-        Recording(
-            record,
-            f"{per_second(scope, metric, over, offset=offset)}\n/\n({looked_up} > 0)",
-            {"tier": tier, **more},
-        )
+        Recording(record, of_model(scope, ratio(metric)), {"tier": tier, **more})
         for tier, metric in (("L1", names.L1_FOUND), ("L2", names.L2_FOUND))
     ]
 

@@ -47,14 +47,15 @@ def alerts(settings: Settings, wanted: Wanted) -> dict[str, Any]:
     now = time.time()
     back = wanted.since_seconds or (_USUAL_SECONDS if wanted.everything else None)
     with Store.open(settings.store_url) as store:
-        found = sorted(store.open_alerts(), key=urgency)
+        every = store.open_alerts()
+        found = sorted(every, key=urgency)
         over = [one for one in store.alerts(now - back, now) if not one.is_open] if back is not None else []
         silences, trouble = store.silences(now), judged_by(store, now).trouble
         name = _endpoint(store, wanted.endpoint, [*found, *over]) if wanted.endpoint else ""
     if not wanted.everything:
         found = [one for one in found if one.state is AlertState.FIRING and not quiet_words(one, silences, now)]
     shown = [one for one in (*found, *over) if not name or one.subject.endpoint == name]
-    return {"alerts": [alert_document(one, silences, now) for one in shown], "trouble": trouble}
+    return {"alerts": [alert_document(one, silences, now, every) for one in shown], "trouble": trouble}
 
 
 def alert(settings: Settings, number: int) -> dict[str, Any]:
@@ -67,8 +68,9 @@ def alert(settings: Settings, number: int) -> dict[str, Any]:
     with Store.open(settings.store_url) as store:
         one = alert_of(store, number)
         steps, notices, silences = store.alert_steps(number), store.notices(alert_id=number), store.silences(now)
+        others = store.open_alerts()
     rule = BY_NAME.get(one.rule)
-    return alert_document(one, silences, now) | {
+    return alert_document(one, silences, now, others) | {
         "meaning": rule.meaning if rule else "",
         "advice": list(rule.advice) if rule else [],
         "steps": [{"at": instant(at), "what": what, "why": why} for at, what, why in steps],

@@ -16,7 +16,7 @@ from console.handover import as_markdown
 from console.rule_rows import RuleRow
 from console.silence_rows import SilenceRow
 from console.web import alert_dialogs
-from console.web.escape import coded, escaped
+from console.web.escape import coded, escaped, marked
 from console.web.palette import Palette
 
 _CELL = "padding:6px 12px 6px 0;vertical-align:top"
@@ -60,10 +60,10 @@ def draw_silences(rows: Sequence[SilenceRow], palette: Palette, *, has_endpoints
         with st.container(
             horizontal=True, vertical_alignment="center", gap="medium", wrap=False, key=f"silence-row-{row.id}"
         ):
-            shape = "◐" if row.is_active else "○"
+            shape, told = "◐" if row.is_active else "○", " · ".join(filter(None, (row.when, row.keeps)))
             st.html(
                 f"<div><b>{shape} {escape(row.what)}</b>&ensp;{escape(row.whom)}</div><div style='color:"
-                f"{palette.muted};font-size:14px'>{escape(row.when)} · {escape(row.by)}: {escape(row.why)}</div>"
+                f"{palette.muted};font-size:14px'>{escape(told)} · {escape(row.by)}: {escape(row.why)}</div>"
             )
             if st.button("End", key=f"end-{row.id}", help=f"End {row.what} {row.id} now"):
                 alert_dialogs.ask("end", row.id, row.matchers)
@@ -188,4 +188,4 @@ def draw_trouble(page: AlertsPage) -> None:
     """Why nothing is judged, in the colour of what is stale: it is no alert."""
     if page.trouble:
         start, mark, rest = page.trouble.partition(". ")
-        st.markdown(f":orange[▲ {escaped(start + mark.strip())}] {rest}")
+        st.markdown(f":orange[▲ {marked(start + mark.strip())}] {marked(rest)}")

@@ -14,6 +14,15 @@ def escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
+def marked(text: str) -> str:
+    """For Markdown: what stands between backticks stays code, in which no mark means anything; the rest as `escaped`.
+
+    Line ends become spaces: code does not reach over an empty line.
+    """
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(f"`{part}`" if number % 2 else escaped(part) for number, part in enumerate(parts))
+
+
 def coded(text: str) -> str:
     """For HTML; what stands between backticks is code."""
     return _CODE.sub(r"<code style='font-size:.92em'>\1</code>", html.escape(text))

@@ -8,6 +8,7 @@ import streamlit as st
 
 from console.measures import VIEW_FAILURES, VIEW_RUNS
 from console.queries import LEAST_REFRESH_SECONDS
+from console.web.escape import marked
 from tierdeck.errors import TierdeckError
 
 
@@ -35,4 +36,4 @@ def live(view: str, draw: Callable[[], None], every: float = LEAST_REFRESH_SECON
 def tell(error: TierdeckError) -> None:
     """What failed and what to do, in a sentence."""
     line = error.line()
-    st.warning(line[:1].upper() + line[1:])
+    st.warning(marked(line[:1].upper() + line[1:]))

@@ -48,7 +48,7 @@ def draw_numbers(numbers: Sequence[Headline]) -> None:
     for column, number in zip(columns, numbers, strict=True):
         why = f"**Not known here:** {escaped(number.reason)}.\n\n" if number.reason else ""
         column.metric(
-            number.label, number.value, delta=number.below, delta_color="off", delta_arrow="off",
+            number.label, number.value, delta=escaped(number.below), delta_color="off", delta_arrow="off",
             help=why + number.help, border=True,
         )  # fmt: skip
 

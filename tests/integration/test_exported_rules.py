@@ -13,7 +13,7 @@ from alerting.export.alertmanager import RouteOptions, alertmanager_text
 from alerting.export.options import Objective, RuleOptions, Windows
 from alerting.export.rule_file import own_rule_file, rule_file, rules_text
 from tests.needs import tool
-from tests.support.promtool import RuleCase, check_rules, counter, gauge, try_alone, try_rules
+from tests.support.promtool import RuleCase, check_rules, counter, gauge, try_alone, try_queries, try_rules
 
 END = 120
 SINCE = 92
@@ -21,6 +21,7 @@ SINCE = 92
 WINDOWS = Windows(past=(3000.0, 6000.0), past_span=1200.0, burn=((14.4, 600.0, 120.0), (6.0, 1200.0, 300.0)))
 OPTIONS = RuleOptions(windows=WINDOWS, objective=Objective.of("0.95:2.5s"), floor=0.1)
 ENGINE = 'namespace="ns",job="vllm",model_name="m",instance="a:8000",engine="0"'
+OTHER = 'namespace="ns",job="vllm",model_name="other",instance="b:8000",engine="0"'
 CACHE = 'namespace="ns",job="lmcache",instance="a:8080"'
 MASTER = 'namespace="curvine",job="master",instance="m:9000"'
 DECK = 'namespace="deck",job="tierdeck",instance="d:9090"'
@@ -140,7 +141,16 @@ LOW = RuleCase(
     },
     frozenset({"TierdeckHitRatioFloor  ", "TierdeckL2Outage found_not_loaded "}),
 )
-FIRE = (*CASES, FILLING, GONE, LOW)
+# two models behind one cache: what it finds is told under its own name for the model
+TWO = RuleCase(
+    "two models",
+    {
+        **fleet(hit_l1_tokens=3_000),
+        f"vllm:prompt_tokens_total{{{OTHER}}}": "0+600x120",
+    },
+    frozenset({"TierdeckTierDrop  L1"}),
+)
+FIRE = (*CASES, FILLING, GONE, LOW, TWO)
 
 COLLECTORS = f"tierdeck_collectors_last_write_timestamp_seconds{{{DECK}}}"
 ALERTING = f"tierdeck_alerting_last_evaluation_timestamp_seconds{{{DECK}}}"
@@ -160,6 +170,16 @@ DECKS = (
     ),
     RuleCase("stale", OWN | {COLLECTORS: STOPPED}, frozenset({"TierdeckDeckStale stale "})),
     RuleCase("alerting", OWN | {ALERTING: STOPPED}, frozenset({"TierdeckDeckStale stale "})),
+    # one cluster's process stands still while another one's goes on
+    RuleCase(
+        "one of two clusters",
+        {
+            COLLECTORS: OWN[COLLECTORS],
+            ALERTING.replace("{", '{cluster="east",'): STOPPED,
+            ALERTING.replace("{", '{cluster="west",'): OWN[ALERTING],
+        },
+        frozenset({"TierdeckDeckStale stale "}),
+    ),
     RuleCase("gone", OWN | {ALERTING: f"0+60x{SINCE} _x{END - SINCE}"}, frozenset({"TierdeckDeckStale gone "})),
     RuleCase("dropped", OWN | {DROPPED: f"0+0x{END - 2} 0 3"}, frozenset({"TierdeckDeckStale dropped "})),
 )
@@ -250,6 +270,40 @@ def test_every_alert_has_a_case(rules: dict[str, object]) -> None:
     for line in json.dumps(rules).split('"alert": "')[1:]:
         named.add(line.partition('"')[0])
     assert named - {"TierdeckWatchdog"} == {told.split()[0] for one in (*FIRE, *DECKS) for told in one.fires}
+
+
+def test_alerts_about_caches_name_the_endpoint_as_those_about_engines_do(
+    tmp_path: Path, rules: dict[str, object]
+) -> None:
+    cases = {one.name: one for one in (*FIRE, QUIET[0])}
+    expected = {
+        ("drop", "HitRatioDrop", ""): "ns/m",
+        ("tier drop of L1", "TierDrop", "L1"): "ns/m",
+        ("stores lost", "L2Outage", ""): "ns/m",
+        ("not loaded", "L2Outage", ""): "ns/m",
+        ("worker lost", "L2Outage", ""): "_pool",
+        ("two models", "TierDrop", "L1"): "ns//models/m",
+    }
+    asked = [
+        (
+            cases[name],
+            f"count(ALERTS{{alertstate='firing',alertname='Tierdeck{alert}',tier='{tier}',endpoint='{endpoint}'}})",
+        )
+        for (name, alert, tier), endpoint in expected.items()
+    ]
+    try_queries(tmp_path, rules, asked, END)
+
+
+def test_of_several_clusters_in_one_prometheus_each_is_judged_by_itself(
+    tmp_path: Path, rules: dict[str, object]
+) -> None:
+    def of(cluster: str, **since: float | None) -> dict[str, str]:
+        return {name.replace("{", f'{{cluster="{cluster}",'): values for name, values in fleet(**since).items()}
+
+    both = RuleCase("two clusters", {**of("west"), **of("east", store_completed=0, available=1e9)})
+    fires = "ALERTS{{alertstate='firing',alertname!='TierdeckWatchdog',cluster='{}'}}"
+    here, there = fires.format("east"), fires.format("west")
+    try_queries(tmp_path, rules, [(both, f"(count({here}) == 2) unless on () {there}")], END)
 
 
 def test_amtool_has_nothing_to_say_about_the_routes(tmp_path: Path) -> None:

@@ -108,6 +108,16 @@ def try_alone(folder: Path, rules: Document, cases: Sequence[RuleCase], at_minut
     _run(folder, rules, tests)
 
 
+def try_queries(folder: Path, rules: Document, asked: Sequence[tuple[RuleCase, str]], at_minute: int) -> None:
+    """Try queries, each of which must have exactly one answer at that minute of its case."""
+    tests = []
+    for case, expr in asked:
+        answers: list[dict[str, object]] = [{"labels": "{}", "value": 1}]
+        one: dict[str, object] = {"expr": f"count({expr})", "eval_time": f"{at_minute}m", "exp_samples": answers}
+        tests.append(_test(case.series, [one]))
+    _run(folder, rules, tests)
+
+
 def _test(series: Mapping[str, str], asked: Sequence[dict[str, object]]) -> dict[str, object]:
     return {
         "interval": "1m",

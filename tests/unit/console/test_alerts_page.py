@@ -63,6 +63,21 @@ def test_a_silenced_alert_is_quiet_until_its_silence_ends() -> None:
     assert page(alert(), silences=(silence(-1, endpoint="inference/chat"),)).quiet == ()
 
 
+def test_what_follows_from_a_silenced_alert_stays_in_sight_with_both_reasons() -> None:
+    outage = replace(alert(1, Severity.CRITICAL, rule="l2_outage"), subject=Subject("east", POOL))
+    follows = replace(alert(2), suppressed_by="l2_outage")
+    other = replace(alert(3), subject=Subject("west", "chat"), suppressed_by="l2_outage")
+    shown = page(outage, follows, other, silences=(silence(rule="l2_outage"),))
+    assert shown.firing == ()
+    assert {one.id: one.why for one in shown.quiet} == {
+        1: "silenced until 23:20:00 UTC, by ada: new drives",
+        2: "it follows from “L2 is not working”, which fires and is silenced until 23:20:00 UTC, by ada: new drives",
+        3: "it follows from “L2 is not working”, which fires",
+    }
+    assert shown.silences[0].keeps == "keeps 1 quiet, and 1 that follows"
+    assert page(silences=(silence(rule="l2_outage"),)).silences[0].keeps == ""
+
+
 @pytest.mark.parametrize(
     ("kept_by", "words"),
     [

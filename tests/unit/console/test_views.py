@@ -127,7 +127,7 @@ def test_fleet_withholds_nothing_that_others_tell(store: str, now: float) -> Non
     app = open_view("fleet")
     low, high = map(int, re.findall(r"\d+", app.metric[0].value))
     assert low < 80 < high
-    assert app.metric[0].delta.startswith("e0: external prefix cache hits are not exported")
+    assert app.metric[0].delta.startswith(r"e0\: external prefix cache hits are not exported")
     assert "not known" not in app.metric[0].value
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.alerts import CHAT, firing, pending, resolved, silence
 from tests.support.rounds import T0
-from tierdeck.alerts.alert import Acknowledgement, Alert, Severity
+from tierdeck.alerts.alert import Acknowledgement, Alert, Severity, Subject
+from tierdeck.alerts.life import inhibited
 from tierdeck.alerts.notice import Notice, NoticeKind
 from tierdeck.alerts.saying import Audience, Now, compose, incident_key, trial_notice
 
@@ -54,6 +55,16 @@ def test_what_is_held_back_is_said_when_nothing_holds_it_any_more() -> None:
     assert compose([ALERT], {}, (SLACK,), Now(T0 + 10, [quiet])) == []
     assert kinds(compose([ALERT], {}, (SLACK,), Now(T0 + HOUR, [quiet]))) == ["firing"]
     assert kinds(said(ALERT, at=T0 + HOUR)) == ["firing"]
+
+
+def test_a_silenced_alert_still_silences_what_follows_from_it() -> None:
+    outage = replace(firing(Subject("east", "_pool"), "l2_outage"), id=8)
+    drop = replace(firing(at=T0 + 60), id=9)
+    (outage, drop) = inhibited([outage, drop], T0 + 60)
+    quiet = silence(T0, HOUR, rule="l2_outage")
+    assert compose([outage, drop], {}, (SLACK,), Now(T0 + 60, [quiet])) == [], "its effects call nobody"
+    later = compose([outage, drop], {}, (SLACK,), Now(T0 + HOUR, [quiet]))
+    assert [one.alert.rule for one in later if one.alert] == ["l2_outage"], "the cause is said when its silence ends"
 
 
 def test_what_still_fires_is_said_again_after_a_time_that_counts_from_the_last_arrival() -> None:
