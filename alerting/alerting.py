@@ -190,6 +190,7 @@ class Alerting:
             judge.remember(scene)
             at += MINUTE
         self._judge, self._ratios, self._next_at = judge, ratios, until
+        self._accepted = {}
         self._judged_at = max(self._judged_at or 0.0, judged_up_to or 0.0) or None
         log.info("alerting_began", judged_up_to=judged_up_to, open=len(judge.lives.open))
         return judge
@@ -199,10 +200,10 @@ class Alerting:
         alerts = self._store.open_alerts(self._settings.cluster)
         judge.keep(alerts)
         for alert in alerts:
-            ack, seen = alert.acknowledged, self._accepted.get(alert.id)
-            if ack is not None and ack.at != seen and alert.rule in LOSSES and self._ratios is not None:
-                self._ratios.accept(alert.subject, ack.at)
-                self._accepted[alert.id] = ack.at
+            at, seen = alert.usual_from, self._accepted.get(alert.id)
+            if at is not None and at != seen and alert.rule in LOSSES and self._ratios is not None:
+                self._ratios.accept(alert.subject, at)
+                self._accepted[alert.id] = at
 
     def _write(self, judge: Judge, changed: Sequence[Alert], now: float, *, said_at: float, judged: str = "") -> None:
         """With causes, and with what is to be said, in one transaction.
@@ -265,7 +266,12 @@ class Alerting:
         self._store.hold_lease(self._lease, self._instance, now, _LEASE_SECONDS)
 
     def _scene(self, at: float) -> Scene:
-        return self._store.scene(at, self._settings.cluster, stale_after_seconds=self._settings.stale_after_seconds)
+        stale = self._settings.stale_after_seconds
+        scene = self._store.scene(at, self._settings.cluster, stale_after_seconds=stale)
+        for subject, minute in scene.minutes.items():
+            if minute.is_restated:
+                self._store.note_restated(subject.cluster, subject.endpoint, at)
+        return scene
 
     def _say(self, trouble: str) -> None:
         if trouble != self._trouble:

@@ -26,7 +26,8 @@ def learn(
 ) -> None:
     """Teach it what was usual before `until`.
 
-    The time in which an alert about a loss fired is left out; a loss that was accepted is what is usual since then.
+    The time in which an alert about a loss fired is left out; a loss that was accepted is what is usual since then,
+    and nothing counts from before a counter's meaning changed.
 
     Args:
         go_on: called now and then.
@@ -34,6 +35,8 @@ def learn(
     since = until - _MEMORY_SECONDS
     fired = _fired(store, cluster, since, until)
     spans, accepted = _left_out(fired, until), _accepted(fired, until)
+    for owner, restated_at in store.restated(cluster).items():
+        accepted[Subject(*owner)] = max(restated_at, accepted.get(Subject(*owner), restated_at))
     history = store.hit_history(since, until, cluster)
     ats: list[float] = (history["at"].astype("int64") / 1e6).tolist()
     owners = zip(history["cluster"].tolist(), history["endpoint"].tolist(), strict=True)
@@ -84,8 +87,8 @@ def _accepted(fired: Iterable[Alert], until: float) -> dict[Subject, float]:
 
 
 def _accepted_at(alert: Alert, until: float) -> float | None:
-    """It was acknowledged, and still stood when that time was over: since then it is what is usual."""
-    ack = alert.acknowledged
-    if ack is None or (alert.resolved_at or until) - ack.at < HitRatioLimits().settle_seconds:
+    """It was acknowledged or came with a change, and stood when that time was over: since then it is usual."""
+    at = alert.usual_from
+    if at is None or (alert.resolved_at or until) - at < HitRatioLimits().settle_seconds:
         return None
-    return ack.at
+    return at

@@ -16,7 +16,7 @@ from db.alert_rows import (
     write_acknowledgement,
 )
 from db.channel_rows import read_channels, write_channels
-from db.clauses import rolled_at, watermark
+from db.clauses import rolled_at, watermark, watermarks_of
 from db.database import Database
 from db.hit_history import read_hit_history
 from db.leases import drop_lease, hold_lease, read_leases
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 JUDGING = "alerting/"
 """With the cluster's name behind it, the lease of the process that judges that cluster's rules."""
-_JUDGED = Upsert(watermarks, where=incoming(watermarks).c.at > watermarks.c.at)
+_RESTATED = "restated/"
+"""With cluster and endpoint behind it, a watermark."""
+_LATEST = Upsert(watermarks, where=incoming(watermarks).c.at > watermarks.c.at)
 
 
 def _judged(cluster: str) -> str:
@@ -112,7 +114,7 @@ class AlertStore:
             saved = save_alerts(connection, changed, at)
             write_notices(connection, notices, saved)
             if judged:
-                _JUDGED.run(connection, [(_judged(judged), at)])
+                _LATEST.run(connection, [(_judged(judged), at)])
         return saved
 
     def open_alerts(self, cluster: str | None = None) -> list[Alert]:
@@ -259,6 +261,18 @@ class AlertStore:
         """
         with self._database.read() as connection:
             return read_leases(connection, JUDGING)
+
+    def note_restated(self, cluster: str, endpoint: str, at: float) -> None:
+        """A counter of the endpoint means something else since then: what was usual before it is void."""
+        with self._database.write() as connection:
+            _LATEST.run(connection, [(f"{_RESTATED}{cluster}/{endpoint}", at)])
+
+    def restated(self, cluster: str) -> dict[tuple[str, str], float]:
+        """By (cluster, endpoint), when that happened last."""
+        beginning = f"{_RESTATED}{cluster}/"
+        with self._database.read() as connection:
+            found = watermarks_of(connection, beginning)
+        return {(cluster, name.removeprefix(beginning)): at for name, at in found.items()}
 
     def note_unjudged(self, cluster: str, start_at: float, end_at: float) -> None:
         """No rule of the cluster was judged between these instants."""

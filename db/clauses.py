@@ -44,6 +44,13 @@ def watermark(connection: Connection, name: str) -> float | None:
     return found
 
 
+def watermarks_of(connection: Connection, beginning: str) -> dict[str, float]:
+    """Those whose names begin so."""
+    wanted = watermarks.c.name.startswith(beginning, autoescape=True)
+    rows = connection.execute(select(watermarks.c.name, watermarks.c.at).where(wanted))
+    return {row.name: row.at for row in rows}
+
+
 def by_series(table: Table) -> Join:
     """Rows found series by series, each one's by key.
 

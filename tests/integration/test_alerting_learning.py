@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from alerting.learning import learn
+from alerting.learning import _accepted_at, learn
 from db import Store
 from tests.support.rounds import T0, a_round, ledger
 from tests.unit.tierdeck.alerts.scenes import CHAT
@@ -67,3 +69,26 @@ def test_one_that_was_accepted_just_now_is_still_a_loss(lived: Store) -> None:
     alert = loss(lived)
     lived.acknowledge(alert.id, Acknowledgement("ada", END - 3600, "looking at it"))
     assert is_bad_now(lived)
+
+
+def test_one_that_came_with_a_change_long_ago_is_what_is_usual_also_to_a_process_that_is_started_again(
+    lived: Store,
+) -> None:
+    alert = loss(lived)
+    lived.save_alerts([replace(alert, changed_at=DROPPED_AT - 300)], [], DROPPED_AT + 500)
+    assert not is_bad_now(lived)
+
+
+def test_one_that_resolved_before_its_day_was_over_was_no_new_usual(lived: Store) -> None:
+    alert = replace(loss(lived), changed_at=DROPPED_AT - 300)
+    lived.save_alerts([replace(alert, state=AlertState.RESOLVED, resolved_at=DROPPED_AT + 3600)], [], END)
+    assert alert.usual_from == DROPPED_AT - 300
+    assert _accepted_at(lived.alerts(BEGIN, END)[0], END) is None
+
+
+def test_nothing_counts_from_before_a_counter_meant_something_else(lived: Store) -> None:
+    lived.note_restated(CHAT.cluster, CHAT.endpoint, DROPPED_AT)
+    lived.note_restated(CHAT.cluster, CHAT.endpoint, DROPPED_AT - 600)
+    lived.note_restated("west", CHAT.endpoint, END)
+    assert lived.restated(CHAT.cluster) == {(CHAT.cluster, CHAT.endpoint): DROPPED_AT}, "the latest one"
+    assert not is_bad_now(lived)

@@ -89,6 +89,7 @@ class Alert:
             such as `warming`; empty: it is said.
         clear_since: since when it has looked well again; None: it does not.
         flips: when it fired lately, oldest first; many of them are flapping.
+        changed_at: when the configuration was changed with which this loss came; None: with none that is known.
         spared: endpoints of its cluster that it can't have reached, whose alerts it does not silence.
     """
 
@@ -111,6 +112,13 @@ class Alert:
     flips: tuple[float, ...] = ()
     id: int = 0
     spared: tuple[str, ...] = ()
+    changed_at: float | None = None
+
+    @property
+    def usual_from(self) -> float | None:
+        """Since when this is what is usual, once it has stood long enough: acknowledged, or wanted; None: neither."""
+        seen = self.acknowledged.at if self.acknowledged is not None else None
+        return min((at for at in (seen, self.changed_at) if at is not None), default=None)
 
     @property
     def key(self) -> tuple[str, Subject]:

@@ -98,7 +98,7 @@ class HitRatioDetector:
                 learn(at, (prompt_tokens, hits[name], requests))
 
     def accept(self, subject: Subject, at: float) -> None:
-        """Somebody acknowledged at `at` what fires: if it still does after `settle_seconds`, it is usual."""
+        """What fires was acknowledged or came with a change at `at`: if it lasts for `settle_seconds`, it is usual."""
         self._endpoint(subject).accepted_at = at
 
     def judge(self, scene: Scene) -> Iterator[Judgement]:
@@ -131,11 +131,13 @@ class HitRatioDetector:
         why = LEARNING if strayed is None and has_traffic and _is_enough(endpoint) else TOO_LITTLE
         muted_by = WARMING if endpoint.warming.is_on else ""
         rising = RECOVERING if strayed is not None and strayed.is_recovering else ""
-        yield _said(HIT_RATIO_DROP.name, subject, strayed, why, muted_by or rising)
+        said = _said(HIT_RATIO_DROP.name, subject, strayed, why, muted_by or rising)
+        yield replace(said, changed_at=_came_with(endpoint))
         if strayed is not None and strayed.is_clear and (HIT_RATIO_DROP.name, subject) in firing:
             endpoint.drift.ease()
         drift = _drifted(endpoint, strayed, is_muted=bool(muted_by or rising))
-        yield _said(HIT_RATIO_DRIFT.name, subject, drift, why, muted_by or rising)
+        said = _said(HIT_RATIO_DRIFT.name, subject, drift, why, muted_by or rising)
+        yield replace(said, changed_at=_came_with(endpoint))
         if (floor := self._limits(subject).floor) is not None:
             yield _floored(endpoint, subject, floor, muted_by or rising, has_traffic=has_traffic)
         for tier, hits in zip(TIERS, (minute.l0, minute.l1, minute.l2), strict=True):
@@ -161,14 +163,17 @@ def _drifted(endpoint: _Endpoint, strayed: Strayed | None, *, is_muted: bool) ->
     return found
 
 
+def _came_with(endpoint: _Endpoint) -> float | None:
+    """When the configuration was changed with which the loss came; None: with no change."""
+    fell_at, changed = endpoint.whole.drop.since or endpoint.drift.began_at, endpoint.changed_at
+    if changed is None or fell_at is None:
+        return None
+    return changed if changed - SLOT_SECONDS <= fell_at <= changed + _FOLLOWS_SECONDS else None
+
+
 def _settle(endpoint: _Endpoint, now: float) -> None:
     """What came with a change, or was acknowledged, and still fires long after is what is usual."""
-    fell_at = endpoint.whole.drop.since or endpoint.drift.began_at
-    changed = endpoint.changed_at
-    came_with_it = (
-        changed is not None and fell_at is not None and changed - SLOT_SECONDS <= fell_at <= changed + _FOLLOWS_SECONDS
-    )
-    for at in (endpoint.accepted_at, changed if came_with_it else None):
+    for at in (endpoint.accepted_at, _came_with(endpoint)):
         if at is not None and now - at >= endpoint.limits.settle_seconds:
             for watched in endpoint.all_watched:
                 watched.series.accept(at)

@@ -23,7 +23,7 @@ class Judgement:
         is_clear: well enough to end an alert (hysteresis: by half of the trip); never with `is_bad`.
         value, expected, depth: as in `Alert`.
         muted_by: why an alert that would fire now is not to be said, such as `warming`; empty: it is.
-        spared: as in `Alert`.
+        spared, changed_at: as in `Alert`.
     """
 
     rule: str
@@ -37,6 +37,7 @@ class Judgement:
     evidence: Mapping[str, str] = field(default_factory=dict)
     muted_by: str = ""
     spared: tuple[str, ...] = ()
+    changed_at: float | None = None
 
 
 class Detector(Protocol):

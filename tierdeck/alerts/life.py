@@ -141,6 +141,8 @@ def _described(alert: Alert, judgement: Judgement) -> Alert:
         words=judgement.words,
         evidence=judgement.evidence,
         spared=judgement.spared,
+        # a process that is started again no longer knows
+        changed_at=alert.changed_at if judgement.changed_at is None else judgement.changed_at,
     )
 
 

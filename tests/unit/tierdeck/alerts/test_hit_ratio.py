@@ -164,6 +164,15 @@ def test_what_came_with_a_change_and_stays_is_usual_a_day_later(two_days: Callab
     assert run.go(30, 28.0).fired_after("hit_ratio_drop", 3 * DAY + 59)[-1] == 9.0
 
 
+def test_an_alert_remembers_the_change_that_its_loss_came_with(two_days: Callable[[], Run]) -> None:
+    changed = MONDAY + 2 * DAY * 60.0
+    run = two_days().go(1, 53.0, is_changed=True).go(60, 53.0)
+    (drop,) = [alert for alert in run.open if alert.rule == "hit_ratio_drop"]
+    assert (drop.changed_at, drop.usual_from) == (changed, changed)
+    plain = two_days().go(60, 53.0)
+    assert {alert.changed_at for alert in plain.open} == {None}
+
+
 def test_what_somebody_acknowledged_and_stays_is_usual_a_day_later(two_days: Callable[[], Run]) -> None:
     run = two_days().go(60, 53.0)
     run.detector.accept(CHAT, MONDAY + 60.0 * run.number)
