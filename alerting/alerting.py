@@ -155,9 +155,9 @@ class Alerting:
 
     def _note_gap(self, now: float) -> None:
         """Judging goes on after a time in which nobody did; minutes that are judged now are judged late."""
-        judged_at, self._judged_at = self._judged_at, now
-        if judged_at is not None and now - judged_at > LATE_SECONDS:
-            self._store.note_unjudged(self._settings.cluster, judged_at, now)
+        if self._judged_at is not None and now - self._judged_at > LATE_SECONDS:
+            self._store.note_unjudged(self._settings.cluster, self._judged_at, now)
+        self._judged_at = now
 
     def _begin(self, now: float) -> Judge:
         """With what the store remembers: what is usual, the last hour, and the alerts that are open."""
@@ -288,7 +288,7 @@ class Alerting:
                 log.warning("saying_failed", reason=error.line())
             except Exception as error:  # the next round tries again; what was not said is still in the outbox
                 log.exception("saying_failed")
-                self._pulse.tell("say", repr(error))
+                self._pulse.tell("say", type(error).__name__)
             else:
                 self._pulse.tell("say", self._notifier.trouble())
             stop.wait(_TICK_SECONDS)
@@ -304,7 +304,7 @@ class Alerting:
                 log.warning("beat_failed", reason=error.line())
             except Exception as error:  # a thread that ends here would show a live process as dead
                 log.exception("beat_failed")
-                self._pulse.tell("beat", repr(error))
+                self._pulse.tell("beat", type(error).__name__)
             else:
                 self._pulse.tell("beat", "")
             stop.wait(_BEAT_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from console.alert_words import severity_words
 from console.judging import Judging
@@ -141,7 +141,12 @@ def _found(rule: Rule, told: _Told) -> _Found:
     found = _looked_at(rule, scene.minutes, told, lambda subject: _lack(rule, need, subject, told))
     if pools is None or not scene.pools:
         return found
-    return replace(found, many=found.many + pools.many, judges=f"{found.judges}, {pools.judges}")
+    return _Found(
+        found.many + pools.many,
+        f"{found.judges}, {pools.judges}",
+        (*found.missing, *pools.missing),
+        (*found.unset, *pools.unset),
+    )
 
 
 def _looked_at(rule: Rule, subjects: Iterable[Subject], told: _Told, lack: Callable[[Subject], str]) -> _Found:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 JUDGING = "alerting/"
 """With the cluster's name behind it, the lease of the process that judges that cluster's rules."""
 _RESTATED = "restated/"
-"""With cluster and endpoint behind it, a watermark."""
+"""With cluster and endpoint behind it, a line each since names may hold a slash, a watermark."""
 _LATEST = Upsert(watermarks, where=incoming(watermarks).c.at > watermarks.c.at)
 
 
@@ -265,11 +265,11 @@ class AlertStore:
     def note_restated(self, cluster: str, endpoint: str, at: float) -> None:
         """A counter of the endpoint means something else since then: what was usual before it is void."""
         with self._database.write() as connection:
-            _LATEST.run(connection, [(f"{_RESTATED}{cluster}/{endpoint}", at)])
+            _LATEST.run(connection, [(f"{_RESTATED}{cluster}\n{endpoint}", at)])
 
     def restated(self, cluster: str) -> dict[tuple[str, str], float]:
         """By (cluster, endpoint), when that happened last."""
-        beginning = f"{_RESTATED}{cluster}/"
+        beginning = f"{_RESTATED}{cluster}\n"
         with self._database.read() as connection:
             found = watermarks_of(connection, beginning)
         return {(cluster, name.removeprefix(beginning)): at for name, at in found.items()}
