@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tierdeck.l2.members import KnownMember, MemberKind, MountFacts
-from tierdeck.units import format_seconds
 
 HUNG_SECONDS = 60.0
 """Without progress for so long, with something waiting, a mount hangs."""
@@ -33,7 +32,7 @@ class MountState(StrEnum):
 
 _MEANINGS = {
     MountState.HUNG: "requests wait and nothing is answered: readers and writers on that node block",
-    MountState.DETACHED: "the kernel's side of the mount is gone: files fail at once",
+    MountState.DETACHED: "the kernel's side of the mount is not there: files fail at once",
     MountState.SILENT: "its client does not answer, or what it answered is too old: nothing is known of it",
     MountState.NONE: "no mount is known there",
     MountState.WORKING: "answers what it is asked",
@@ -73,7 +72,7 @@ def mount_health(known: KnownMember, now: float, stale_after_seconds: float) -> 
     age = max(0.0, now - told_at)
     if age > stale_after_seconds:
         why = known.member.reason or "no round has come since"
-        return MountHealth(MountState.SILENT, f"not read for {format_seconds(age)}: {why}", told_at, age)
+        return MountHealth(MountState.SILENT, f"not read for {_words(age)}: {why}", told_at, age)
     if mount.is_attached is False:
         return MountHealth(MountState.DETACHED, "the kernel's side of the mount is gone", told_at, age)
     signs = hang_signs(mount, told_at)
@@ -91,10 +90,10 @@ def hang_signs(mount: MountFacts, at: float) -> tuple[str, ...]:
     queued = _since(mount.waiting_since, at)
     behind = _since(mount.progress_at, at)
     if mount.waiting and min(queued, behind) > HUNG_SECONDS:
-        signs.append(f"{mount.waiting:.0f} replies wait and a sender has sent nothing for {format_seconds(behind)}")
+        signs.append(f"{mount.waiting:.0f} replies wait, a sender sent nothing for {_words(behind)}")
     flat = _since(mount.idle_since, at)
     if mount.active and flat > HUNG_SECONDS:
-        signs.append(f"{mount.active:.0f} requests are under way and none was answered for {format_seconds(flat)}")
+        signs.append(f"{mount.active:.0f} requests under way, none answered for {_words(flat)}")
     return tuple(signs)
 
 
@@ -119,3 +118,8 @@ def health_on(
 def _since(instant: float | None, at: float) -> float:
     """Seconds from an instant to now; 0 where there is none."""
     return 0.0 if instant is None else max(0.0, at - instant)
+
+
+def _words(seconds: float) -> str:
+    """`90 s`, `5 min`."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
