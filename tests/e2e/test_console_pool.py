@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     require_chromium()
     home = tmp_path_factory.mktemp("pools")
-    fill_pools(f"sqlite:///{home}/tierdeck.db", time.time())
+    fill_pools(f"sqlite:///{home}/tierdeck.db", time.time() // 60 * 60)
     with console(f"sqlite:///{home}/tierdeck.db", home / "console.log") as found:
         yield found
 

@@ -56,15 +56,25 @@ def pool_room(
             hovertemplate=f"%{{y:.3~f}} {unit}",
         )  # fmt: skip
     if forecast is not None:
-        _look_ahead(chart, forecast, unit, size)
+        _look_ahead(chart, forecast, float(capacity[np.isfinite(capacity)][-1]), (unit, size))
     return chart.figure()
 
 
-def _look_ahead(chart: Chart, forecast: Forecast, unit: str, size: float) -> None:
+def _look_ahead(chart: Chart, forecast: Forecast, capacity: float, told_in: tuple[str, int]) -> None:
+    """A cross where the room ends, if that lies on the chart."""
+    unit, size = told_in
+    across, palette = [forecast.start, forecast.end], chart.palette
+    chart.add(
+        "scatter", x=across, y=[capacity] * 2, mode="lines", line={"color": palette.muted, "width": 1.5},
+        showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
     ends = [forecast.from_bytes / size, forecast.to_bytes / size]
     chart.add(
-        "scatter", x=[forecast.start, forecast.end], y=ends, mode="lines+markers", name="at the last hour's pace",
-        line={"color": chart.palette.text, "width": 2, "dash": "dash"},
-        marker={"symbol": ["circle", "x" if forecast.is_full else "triangle-right"], "size": [1, 9]},
-        hovertemplate=f"%{{y:.3~f}} {unit}",
+        "scatter", x=across, y=ends, mode="lines", name="at the last hour's pace",
+        line={"color": palette.text, "width": 2, "dash": "dash"}, hovertemplate=f"%{{y:.3~f}} {unit}",
     )  # fmt: skip
+    if forecast.is_full:
+        chart.add(
+            "scatter", x=across[1:], y=ends[1:], mode="markers", name="full", cliponaxis=False,
+            marker={"symbol": "x", "size": 11, "color": palette.text}, hovertemplate="full",
+        )  # fmt: skip
