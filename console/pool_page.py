@@ -128,8 +128,10 @@ def _forecast(fill: Fill, found: PoolFigures, span: Span) -> Forecast | None:
         return None
     ahead = min(left, span.window.seconds * _LONGEST_LOOK_AHEAD)
     taken = capacity - available
-    ends = span.end + pd.Timedelta(seconds=round(ahead))
-    return Forecast(span.end, ends, taken, taken + pace * ahead, is_full=ahead == left)
+    begins = min(span.end, pd.Timestamp(round(1000 * span.last_at), unit="ms", tz="UTC"))
+    return Forecast(
+        begins, begins + pd.Timedelta(seconds=round(ahead)), taken, taken + pace * ahead, is_full=ahead == left
+    )
 
 
 def _worker_changes(series: pd.DataFrame, span: Span) -> list[Moment]:

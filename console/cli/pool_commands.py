@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from console.cli.tables import grid
@@ -57,6 +58,7 @@ def _pool(found: PoolFigures, now: float, stale: float) -> dict[str, object]:
     }
     why = {key: unknown for key, size in sizes.items() if size is None}
     why |= {f"workers.{state}": unknown for state in states if getattr(account, state) is None}
+    why |= {"files": unknown} if account.files is None else {}
     why |= {key: figure.reason for key, figure in figures.items() if figure.value is None}
     return {
         "name": pool_name(found.key),
@@ -96,7 +98,7 @@ def _worker(one: KnownMember, now: float, stale: float) -> dict[str, object]:
         "failed_disks": number(facts.failed_disks),
         "read_bytes_per_second": number(facts.read_rate),
         "written_bytes_per_second": number(facts.written_rate),
-        "told_at": number(one.told_at),
+        "told_at": _instant(one.told_at),
         "reason": one.member.reason,
     }
 
@@ -111,11 +113,15 @@ def _mount(one: KnownMember, health: MountHealth) -> dict[str, object]:
         "errors": {errno: number(count) for errno, count in facts.errors} if one.member.mount is not None else None,
         "replies_waiting": number(facts.waiting),
         "requests_under_way": number(facts.active),
-        "last_sent_at": number(facts.progress_at),
+        "last_sent_at": _instant(facts.progress_at),
         "read_bytes_per_second": number(facts.read_rate),
         "written_bytes_per_second": number(facts.written_rate),
-        "told_at": number(one.told_at),
+        "told_at": _instant(one.told_at),
     }
+
+
+def _instant(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
 
 
 def as_text(document: dict[str, Any]) -> str:

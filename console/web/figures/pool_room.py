@@ -16,6 +16,9 @@ from console.web.figures.runs import line, milliseconds, polygon, runs
 from console.web.palette import Palette, faint
 from tierdeck.units import size_unit
 
+_TITLE_OF_TWO_ROWS = 76
+"""Pixels of the title with two rows of names under it, which a narrow screen needs."""
+
 
 def pool_room(
     series: pd.DataFrame, forecast: Forecast | None, axis: TimeAxis, palette: Palette, question: str
@@ -28,6 +31,8 @@ def pool_room(
     """
     axis = axis if forecast is None else replace(axis, end=forecast.end)
     chart = time_chart(question, axis, palette)
+    if forecast is not None:
+        chart.layout["margin"] |= {"t": _TITLE_OF_TWO_ROWS}
     if series.empty or not series["used_bytes"].notna().any():
         say(chart, "no data in this window" if series.empty else "not told in this window")
         return chart.figure()
