@@ -19,6 +19,7 @@ from db import Store
 from tests.support.pool_store import GIB, LOST_SECONDS, MAIN, SPARE, fill_pools
 from tests.unit.console.test_views import frame, open_view, words
 from tierdeck.errors import UsageError
+from tierdeck.fleet import POOL, Replica, ReplicaKey, Target
 from tierdeck.l2.computation import POOL_COMPUTATIONS, every_pool_figure
 from tierdeck.readings import READINGS
 from tierdeck.resolution import Resolution
@@ -102,7 +103,23 @@ def test_the_pool_lives_in_the_address_and_what_it_does_not_tell_has_its_reason(
 def test_an_address_that_names_no_pool_shows_the_first_and_says_so(store: str) -> None:
     page = open_view("pool", pool="gone")
     assert page.warning[0].value.startswith("There is no pool 'gone'")
-    assert "nvme · cluster prod-usw2" in words(page).replace("\\", "")
+    assert not page.exception
+    assert "nvme · cluster prod-usw2" in words(page)
+    assert {metric.label: metric.value for metric in page.metric}["Reads"] == "200 MiB/s"  # of 15 minutes, unrolled
+
+
+def test_a_pool_of_which_nothing_was_read_yet_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    monkeypatch.setenv("TIERDECK_DATABASE_URL", url)
+    key = ReplicaKey("east", POOL, "new")
+    with Store.open(url, migrate=True) as opened:
+        opened.declare("east", [], [Replica(key, (Target(key, "curvine-master", "http://m:9000"),))], "test", "a test")
+    page = open_view("pool")
+    assert not page.exception
+    assert {metric.value for metric in page.metric} == {"not known"}
+    assert "nothing was read of the pool yet" in words(page)
+    text = CliRunner().invoke(command, ["pool"])
+    assert text.output.startswith("new  [east]  unknown (nothing was read of the pool yet)")
 
 
 def test_a_worker_that_goes_is_marked_and_old_readings_are_not_taken_for_the_present(store: str, now: float) -> None:
