@@ -14,8 +14,8 @@ from collectors.gauges import open_requests, reading_notes, replica_gauges, stor
 from collectors.loads import load_counts
 from collectors.meanings import always_exports_external, change_notes, rebased_note, recounts_preempted, version_notes
 from collectors.meter import Increase, Meter
-from collectors.pool import pool_account
-from collectors.processes import Paths
+from collectors.pool_watch import PoolWatch
+from collectors.processes import Paths, same_process_note
 from collectors.prompts import prompt_counts
 from collectors.ranks import Ranks
 from collectors.remote_reads import remote_tokens
@@ -26,7 +26,7 @@ from collectors.sources.vllm import ALWAYS_EXPORTS_EXTERNAL, HAS_EMBEDDED_LMCACH
 from tierdeck.account import Gauges
 from tierdeck.fleet import Replica, Role, SourceKind
 from tierdeck.ledger import TokenLedger
-from tierdeck.notes import Note, NoteCode
+from tierdeck.notes import Note
 from tierdeck.readings import Reading
 from tierdeck.rounds import Round
 
@@ -107,6 +107,7 @@ class ReplicaAccountant:
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
         self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
         self._ranks = Ranks(kept.get("ranks"))
+        self._pool = PoolWatch(replica.targets, kept.get("pool"))
         meters = kept.get("meters", {})
         self._meters = {target.name: _meter(target.kind, meters.get(target.name)) for target in replica.targets}
         engines = [target.name for target in replica.targets if target.kind is SourceKind.VLLM]
@@ -142,6 +143,7 @@ class ReplicaAccountant:
             "early_gaps": dict(self._early_gaps),
             "unattributed": dict(self._unattributed),
             "ranks": self._ranks.memory(),
+            "pool": self._pool.memory(),
             "meters": {name: meter.memory() for name, meter in self._meters.items()},
         }
 
@@ -181,7 +183,8 @@ class ReplicaAccountant:
         for name in increases.keys() & set(self._paths.engines):
             notes |= change_notes(name, increases[name], readings[name], had_external=name in had_external)
         notes |= {rebased_note(name) for name, one in increases.items() if one.rebased and one.versions is None}
-        notes |= {_same_process(name, first) for name, first in self._paths.memory().items()}
+        notes |= {same_process_note(name, first) for name, first in self._paths.memory().items()}
+        pool, members = self._pool.feed(at, answers, readings, increases)
         return Round(
             key=self._replica.key,
             at=at,
@@ -192,8 +195,9 @@ class ReplicaAccountant:
             ttft=first_tokens(increases[name] for name in self._paths.engines if name in increases),
             gauges=self._gauges(readings),
             salts=lookups_by_salt(increases.values()),
-            pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
+            pool=pool,
             memory=self.memory(),
+            members=members,
         )
 
     def _increase(self, name: str, reading: TargetReading) -> Increase:
@@ -378,10 +382,6 @@ class ReplicaAccountant:
     @staticmethod
     def _has_embedded(reading: TargetReading | None) -> bool:
         return reading is not None and HAS_EMBEDDED_LMCACHE in reading.flags
-
-
-def _same_process(name: str, first: str) -> Note:
-    return Note(NoteCode.SAME_PROCESS, f"{name} and {first} are one process, counted once", name)
 
 
 def _meter(kind: SourceKind, memory: Mapping[str, object] | None) -> Meter:

@@ -31,7 +31,7 @@ def pool_account(kinds: Mapping[str, SourceKind], readings: Mapping[str, TargetR
     for kind in _MASTERS:
         masters = [reading for name, reading in readings.items() if kinds.get(name) is kind]
         if masters:
-            return _of_master(max(masters, key=_knowledge))
+            return _of_master(max(masters, key=knowledge))
     workers = [reading for name, reading in readings.items() if kinds.get(name) is SourceKind.CURVINE_WORKER]
     known = [name for name, kind in kinds.items() if kind is SourceKind.CURVINE_WORKER]
     if workers and len(workers) == len(known):
@@ -53,10 +53,13 @@ def _of_master(master: TargetReading) -> PoolAccount:
         lost=master.gauge(Reading.WORKERS_LOST),
         blacklisted=master.gauge(Reading.WORKERS_BLACKLISTED),
         decommissioned=master.gauge(Reading.WORKERS_DECOMMISSIONED),
+        files=master.gauge(Reading.POOL_FILES),
+        blocks=master.gauge(Reading.POOL_BLOCKS),
     )
 
 
-def _knowledge(master: TargetReading) -> tuple[float, float]:
+def knowledge(master: TargetReading) -> tuple[float, float]:
+    """By which the master that leads is told from those that stand by: these know no workers."""
     workers = (master.gauge(Reading.WORKERS_LIVE) or 0.0) + (master.gauge(Reading.WORKERS_LOST) or 0.0)
     return workers, master.gauge(Reading.POOL_CAPACITY) or 0.0
 

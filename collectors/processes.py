@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from collectors.source import TargetReading
+from tierdeck.notes import Note, NoteCode
 from tierdeck.readings import Reading
 
 Identity = tuple[float, tuple[tuple[str, float], ...]]
@@ -150,3 +151,8 @@ def _by_identity(pages: Sequence[TargetReading]) -> dict[Identity, TargetReading
             return {}
         found.setdefault(known, page)
     return found
+
+
+def same_process_note(name: str, first: str) -> Note:
+    """That a target is another one's process."""
+    return Note(NoteCode.SAME_PROCESS, f"{name} and {first} are one process, counted once", name)

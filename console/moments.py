@@ -51,6 +51,7 @@ def moments(
     events: pd.DataFrame,
     restarts: pd.DataFrame | None = None,
     stretches: Sequence[Stretch] = (),
+    more: Sequence[Moment] = (),
     *,
     is_fleet: bool = False,
 ) -> tuple[Moment, ...]:
@@ -60,6 +61,7 @@ def moments(
         events: of the window, as `Store.events` gives them.
         restarts: `at`, `replica`, `restarts` as counters tell them; those that events tell too are left out.
         stretches: of alerts and maintenance; those that began before the window are shaded only.
+        more: further things, such as what gauges show.
         is_fleet: endpoints are named, not pods.
     """
     whose = events["endpoint"].map(short_name) if is_fleet else events["replica"]
@@ -71,6 +73,7 @@ def moments(
         _Thing(one.start, one.kind.label, short_name(one.whose) if is_fleet else "")
         for one in stretches if one.start > span.start
     ]  # fmt: skip
+    things += [_Thing(one.at, one.words, "") for one in more]
     if restarts is not None:
         things += _counted(restarts, events, span)
     groups: list[list[_Thing]] = []

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Integer, func, literal_column, select
 from db.codec import dump_counts, dump_memory, load
 from db.dimensions import Dimensions, Needs, SaltKey, SeriesKey
 from db.ledger_rows import ledger_row
+from db.member_rows import write_members
 from db.schema import HISTOGRAMS, LEDGERS, POOL_FIELDS, POOLS, SALTS, memories, scrapes
 from db.upsert import Upsert, incoming
 from tierdeck.account import PoolAccount
@@ -62,6 +63,7 @@ def write_rounds(connection: Connection, rounds: Sequence[Round], ids: Dimension
     pools = [pool_row(series_id, one.at, one.pool) for series_id, one in owned if one.pool is not None]
     _UPSERT_POOLS.run(connection, pools)
     present = sorted((one for one in rounds if not one.is_past), key=lambda one: one.at)
+    write_members(connection, present)
     newest = {one.key: one for one in present}
     _UPSERT_MEMORIES.run(connection, [_memory(one) for one in newest.values()])
     _UPSERT_SCRAPES.run(connection, [_scrape_row(scrape) for one in present for scrape in one.scrapes])

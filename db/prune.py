@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Table, delete, exists, func, select
 from db.alert_rows import prune_alerts
 from db.database import Database
 from db.event_rows import prune_events
+from db.member_rows import forget_members
 from db.notice_rows import prune_notices
 from db.schema import (
     ENDPOINTS,
@@ -91,6 +92,7 @@ def _forget(database: Database, before: float) -> None:
     """What no row needs any more. A collector that still writes to such a series makes it anew."""
     with database.write() as connection:
         connection.execute(delete(memories).where(memories.c.at < before))
+        forget_members(connection, before)
         connection.execute(delete(scrapes).where(scrapes.c.last_attempt_at < before))
         connection.execute(delete(processes).where(processes.c.beat_at < before))
         ended = watermarks.c.name.startswith(SIGNED_OFF, autoescape=True)

@@ -185,7 +185,8 @@ def _changed(connection: Connection, moment: Moment) -> set[Owner]:
 
 def _pools(connection: Connection, moment: Moment) -> Mapping[Subject, PoolAccount]:
     """The last reading of each pool up to the minute's end."""
-    columns = (_POOLS.c[name] for name in (*POOL_FIELDS, "reason"))
+    names = (*POOL_FIELDS, "reason")
+    columns = (_POOLS.c[name] for name in names)
     statement = (
         select(series.c.cluster, series.c.replica, *columns)
         .select_from(by_series(_POOLS))
@@ -194,7 +195,8 @@ def _pools(connection: Connection, moment: Moment) -> Mapping[Subject, PoolAccou
         .order_by(_POOLS.c.at)
     )
     return {
-        Subject(cluster, POOL, name): PoolAccount(*values) for cluster, name, *values in connection.execute(statement)
+        Subject(cluster, POOL, name): PoolAccount(**dict(zip(names, values, strict=True)))
+        for cluster, name, *values in connection.execute(statement)
     }
 
 

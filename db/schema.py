@@ -26,7 +26,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (
@@ -37,6 +37,12 @@ POOL_FIELDS = (
     "lost",
     "blacklisted",
     "decommissioned",
+    "files",
+    "blocks",
+    "data_dirs",
+    "read_bytes",
+    "written_bytes",
+    "failed_requests",
 )
 SALT_FIELDS = ("lookup_tokens", "l1_found", "l2_found")
 ENDPOINT_FIGURES = (
@@ -193,6 +199,22 @@ HISTOGRAMS = {resolution: _histogram(resolution) for resolution in Resolution}
 SALTS = {resolution: _salt_counts(resolution) for resolution in Resolution}
 POOLS = {resolution: _pool(resolution) for resolution in Resolution}
 ENDPOINTS = {resolution: _endpoint(resolution) for resolution in ROLLUPS}
+
+pool_members = Table(
+    "pool_members",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("endpoint", Text, primary_key=True),
+    Column("pool", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("told_at", Double),
+    Column("address", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("facts", Text),
+)
+"""Workers and mounts of each pool as they were last: `at` the round, `facts` as of `told_at`; NULL: never told."""
 
 endpoints = Table(
     "endpoints",

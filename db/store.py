@@ -20,10 +20,10 @@ from db.declarations import Declaration, declare, read_others
 from db.dimensions import Dimensions
 from db.endpoint_series import read_endpoint_series
 from db.inventory import Whose, read_endpoints, read_pools, read_told
-from db.pool_reads import read_pool_now, read_pool_series
+from db.pool_store import PoolStore
 from db.prune import Kept, prune
 from db.query import Query
-from db.records import EndpointAccounts, PoolNow
+from db.records import EndpointAccounts
 from db.replica_series import read_replica_series
 from db.rollup import Rollup
 from db.salt_reads import read_salt_counts
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Store(ClusterStore, AlertStore):
+class Store(ClusterStore, AlertStore, PoolStore):
     """One open store; safe to share among threads. Use as a context manager, or `close()` it."""
 
     def __init__(self, database: Database, dimensions: Dimensions) -> None:
@@ -266,20 +266,6 @@ class Store(ClusterStore, AlertStore):
         """Epoch seconds of the newest round; None: none yet."""
         with self._database.read() as connection:
             return read_last_at(connection, cluster)
-
-    def pool_now(self, cluster: str | None = None) -> list[PoolNow]:
-        """The newest reading of each pool."""
-        with self._database.read() as connection:
-            return read_pool_now(connection, cluster)
-
-    def pool_series(
-        self, start_at: float, end_at: float, resolution: Resolution, cluster: str | None = None
-    ) -> pd.DataFrame:
-        """Pools over time: at (UTC), cluster, endpoint, pool, capacity_bytes, available_bytes, used_bytes, live, lost,
-        blacklisted, decommissioned, reason. NaN: not told.
-        """
-        with self._database.read() as connection:
-            return read_pool_series(connection, Query(start_at, end_at, resolution, cluster))
 
     def salt_counts(self, start_at: float, end_at: float, cluster: str, endpoint: str) -> dict[str, SaltCounts]:
         """LMCache lookups by cache salt, most lookups first; empty where only the empty salt is in use."""

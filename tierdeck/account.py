@@ -163,7 +163,13 @@ class ReplicaAccount:
 
 @dataclass(frozen=True, slots=True)
 class PoolAccount:
-    """The shared L2 pool at the last moment, in bytes and workers; None where not told."""
+    """The shared L2 pool at the last moment, in bytes and workers; None where not told.
+
+    Attributes:
+        files, blocks: as the master counts them. data_dirs: of the worker with most of them.
+        read_bytes, written_bytes, failed_requests: what went through its mounts (without any, through its workers)
+            since the collector first saw the pool, restarts bridged: only what lies between two of them means anything.
+    """
 
     capacity_bytes: float | None = None
     available_bytes: float | None = None
@@ -173,3 +179,9 @@ class PoolAccount:
     blacklisted: float | None = None
     decommissioned: float | None = None
     reason: str = ""
+    files: float | None = None
+    blocks: float | None = None
+    data_dirs: float | None = None
+    read_bytes: float | None = None
+    written_bytes: float | None = None
+    failed_requests: float | None = None

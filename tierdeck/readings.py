@@ -68,6 +68,22 @@ class Reading(StrEnum):
     WORKERS_LOST = "workers_lost"
     WORKERS_BLACKLISTED = "workers_blacklisted"
     WORKERS_DECOMMISSIONED = "workers_decommissioned"
+    POOL_FILES = "pool_files"
+    POOL_BLOCKS = "pool_blocks"
+    WORKER_STATUS = "worker_status"
+    WORKER_CAPACITY = "worker_capacity"
+    WORKER_AVAILABLE = "worker_available"
+    WORKER_USED = "worker_used"
+    WORKER_READ_BYTES = "worker_read_bytes"
+    WORKER_WRITTEN_BYTES = "worker_written_bytes"
+    DATA_DIRS = "data_dirs"
+    FAILED_DIRS = "failed_dirs"
+    FUSE_REQUESTS = "fuse_requests"
+    FUSE_ACTIVE = "fuse_active"
+    FUSE_LOCK_WAITS = "fuse_lock_waits"
+    FUSE_WAITING = "fuse_waiting"
+    FUSE_PROGRESS = "fuse_progress"
+    FUSE_ATTACHED = "fuse_attached"
     FUSE_ERRORS = "fuse_errors"
     FUSE_READ_BYTES = "fuse_read_bytes"
     FUSE_WRITTEN_BYTES = "fuse_written_bytes"
@@ -143,6 +159,22 @@ READINGS: dict[Reading, Meaning] = {
     Reading.WORKERS_LOST: Meaning(_N, "workers silent for ten minutes; a planned scale-down looks the same"),
     Reading.WORKERS_BLACKLISTED: Meaning(_N, "workers silent for 30 seconds"),
     Reading.WORKERS_DECOMMISSIONED: Meaning(_N, "workers being drained"),
+    Reading.POOL_FILES: Meaning("files", "files that the master lists: for a KV pool its chunks"),
+    Reading.POOL_BLOCKS: Meaning("blocks", "blocks held; the master counts those of a worker once per data directory"),
+    Reading.WORKER_STATUS: Meaning(_N, "what the master calls a worker: Live, Blacklist, Decommission, Lost"),
+    Reading.WORKER_CAPACITY: Meaning(_B, "one worker's capacity as the master has it, failed directories left out"),
+    Reading.WORKER_AVAILABLE: Meaning(_B, "bytes that can still be written to one worker"),
+    Reading.WORKER_USED: Meaning(_B, "bytes that one worker holds"),
+    Reading.WORKER_READ_BYTES: Meaning(_B, "bytes read from a worker over the network"),
+    Reading.WORKER_WRITTEN_BYTES: Meaning(_B, "bytes written to a worker over the network"),
+    Reading.DATA_DIRS: Meaning(_N, "data directories of a worker"),
+    Reading.FAILED_DIRS: Meaning(_N, "data directories of a worker whose check failed"),
+    Reading.FUSE_REQUESTS: Meaning("requests", "FUSE requests that ended, well or not"),
+    Reading.FUSE_ACTIVE: Meaning("requests", "FUSE requests under way"),
+    Reading.FUSE_LOCK_WAITS: Meaning("requests", "of them those that wait for a file lock, as long as it takes"),
+    Reading.FUSE_WAITING: Meaning("replies", "replies that wait to be sent to the kernel"),
+    Reading.FUSE_PROGRESS: Meaning("epoch seconds", "when a sender of replies sent something last (0.4.0 and later)"),
+    Reading.FUSE_ATTACHED: Meaning(_N, "1 while the kernel's side of the mount is there, also in a hang"),
     Reading.FUSE_ERRORS: Meaning("requests", "failed FUSE requests, ENOENT of lookups (a cache miss) left out"),
     Reading.FUSE_READ_BYTES: Meaning(_B, "bytes read through the mount"),
     Reading.FUSE_WRITTEN_BYTES: Meaning(_B, "bytes written through the mount"),

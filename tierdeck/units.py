@@ -11,6 +11,7 @@ _SIZE_UNITS = {
     "K": 10**3, "KB": 10**3, "M": 10**6, "MB": 10**6, "G": 10**9, "GB": 10**9, "T": 10**12, "TB": 10**12,
     "KI": 2**10, "KIB": 2**10, "MI": 2**20, "MIB": 2**20, "GI": 2**30, "GIB": 2**30, "TI": 2**40, "TIB": 2**40,
 }  # fmt: skip
+_TOLD_IN = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _LONGEST_SECONDS = 3652 * 86400.0
 _NUMBER = r"(\d+(?:\.\d+)?)"
@@ -44,10 +45,13 @@ def parse_duration(text: str) -> float:
 
 def format_size(size_bytes: float) -> str:
     """`1048576` -> `1 MiB`; three significant digits."""
-    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size_bytes >= factor:
-            return f"{_short(size_bytes / factor)} {unit}"
-    return f"{size_bytes:.0f} B"
+    unit, factor = size_unit(size_bytes)
+    return f"{size_bytes:.0f} B" if factor == 1 else f"{_short(size_bytes / factor)} {unit}"
+
+
+def size_unit(size_bytes: float) -> tuple[str, int]:
+    """The unit in which a size is told, and how many bytes that is: `5 * 2**30` -> `GiB`."""
+    return next((known for known in _TOLD_IN if size_bytes >= known[1]), ("B", 1))
 
 
 def format_count(count: float) -> str:

@@ -118,6 +118,19 @@ def ledger(
 
 
 @app.command()
+def pool(
+    name: Annotated[str, typer.Argument(help="Name of the pool; none: all of them.")] = "",
+    window: Window = "1h",
+    as_json: AsJson = False,
+) -> None:
+    """L2 pools: room, time to full, workers, reads and writes, failed requests, mounts that hang."""
+    from console.cli import pool_commands
+
+    document = pool_commands.pools(load_settings(), name, parse_duration(window))
+    show(document, pool_commands.as_text(document), as_json=as_json)
+
+
+@app.command()
 def events(
     endpoint: Annotated[str, typer.Argument(help="Name of the endpoint; none: the whole fleet.")] = "",
     since: Annotated[str, typer.Option(help="How far back, such as 30m, 12h, 7d.")] = "12h",

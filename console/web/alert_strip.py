@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
 
 from console import alert_queries
+from console.alert_queries import Brief
 from console.web.escape import escaped
 from console.web.palette import Palette
+from tierdeck.fleet import POOL
 
 _MOST = 3
 
@@ -25,6 +28,15 @@ def draw_strip(palette: Palette, endpoint: tuple[str, str] | None = None) -> Non
     window = alert_queries.under_maintenance(now, endpoint) if endpoint is not None else ""
     if window:
         st.caption(escaped(f"◐ Under maintenance {window}. Its alerts are silenced, its changes are frozen."))
+    _draw(found, palette)
+
+
+def draw_pool_strip(palette: Palette, cluster: str) -> None:
+    """What fires about a cluster's pools; nothing where nothing does."""
+    _draw(alert_queries.briefs(time.time(), (cluster, POOL)), palette)
+
+
+def _draw(found: Sequence[Brief], palette: Palette) -> None:
     if not found:
         return
     lines = "".join(

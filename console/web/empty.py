@@ -23,3 +23,14 @@ def no_targets() -> None:
             "No target is scraped yet. Add targets to the configuration file (docs/config.md); the collectors "
             "read it again when it changes."
         )
+
+
+def no_pools() -> None:
+    """No Curvine is configured."""
+    with st.container(border=True):
+        st.subheader("No L2 pool is observed yet", anchor=False)
+        st.markdown(
+            "Name the pool's masters, workers and FUSE clients under `pools` in the configuration file "
+            "(docs/config.md); `tierdeck up --kubernetes` finds those of Curvine's Helm charts by itself, a Prometheus "
+            "that scrapes them will do (docs/connect.md), and `tierdeck up --demo` has a simulated one."
+        )

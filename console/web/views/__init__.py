@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from console.web.views import admin, alerts, endpoint, fleet
+from console.web.views import admin, alerts, endpoint, fleet, pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +21,6 @@ VIEWS = (
     View("Fleet", "fleet", fleet.render),
     View("Endpoint", "endpoint", endpoint.render),
     View("Alerts", "alerts", alerts.render),
+    View("L2 pool", "pool", pool.render),
     View("Admin", "admin", admin.render),
 )

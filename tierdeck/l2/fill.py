@@ -1,0 +1,66 @@
+"""How long until a pool is full: by its room, and the pace at which that went over the last hour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierdeck.figure import Figure
+
+WINDOW_SECONDS = 3600.0
+LEAST_SECONDS = 900.0
+"""A shorter past tells no pace."""
+_LEAST_LOSS = 0.01
+"""Of the capacity in the window: a pool that somebody keeps at its brim by evicting goes up and down by less."""
+
+RoomAt = tuple[float, tuple[float, float]]
+"""An instant in epoch seconds, and capacity and available bytes then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What becomes of a pool's room.
+
+    Attributes:
+        pace: bytes a second by which room goes; negative where it grows.
+        left_seconds: until there is none at that pace; unknown where room does not go.
+        is_losing: room goes by more than a pool does that is kept at its brim, also in the last quarter of an hour.
+    """
+
+    pace: Figure
+    left_seconds: Figure
+    is_losing: bool
+
+
+def fill_of(kept: Sequence[RoomAt]) -> Fill:
+    """From the last hour, oldest first; at least one reading."""
+    capacity, available = kept[-1][1]
+    lost = _loss(kept)
+    if lost.value is None:
+        return Fill(lost, lost, is_losing=False)
+    pace = lost.value / (kept[-1][0] - kept[0][0])
+    left = Figure(available / pace) if pace > 0 else Figure.unknown("its room does not go down")
+    late = _loss(_late(kept))
+    is_losing = lost.value > _LEAST_LOSS * capacity and late.value is not None and late.value > 0
+    return Fill(Figure(pace), left, is_losing)
+
+
+def _loss(kept: Sequence[RoomAt]) -> Figure:
+    """Bytes by which room went over the window."""
+    (first_at, (first_capacity, first)), (last_at, (last_capacity, last)) = kept[0], kept[-1]
+    if last_at - first_at < LEAST_SECONDS:
+        return Figure.unknown("less than 15 minutes of its past are known")
+    if first_capacity != last_capacity:
+        return Figure.unknown("its capacity changed within the hour")
+    return Figure(first - last)
+
+
+def _late(kept: Sequence[RoomAt]) -> Sequence[RoomAt]:
+    """Its last quarter of an hour: a pool that is kept at its brim goes no further."""
+    return [one for one in kept if one[0] >= kept[-1][0] - LEAST_SECONDS]
+
+
+def hours_words(seconds: float) -> str:
+    """`2 h 05 min`, `12 min`."""
+    minutes = max(0, round(seconds / 60))
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"
