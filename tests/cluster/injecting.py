@@ -14,7 +14,9 @@ from subprocess import Popen
 import requests
 import yaml
 
+from controller.api.rights import injector_rules
 from controller.injector.mutation import ANNOTATION
+from controller.reading.origin import OWNERS
 from tests.cluster.hyperpod import Hyperpod, running_hyperpod
 from tests.cluster.kubelet import Kubelets, running_kubelets
 from tests.cluster.nodes import Machine
@@ -32,6 +34,7 @@ from tierdeck.l2.mounts import MountReading
 
 CLAIM = "curvine-pvc"
 MASTERS = "curvine-master-0.curvine-master.curvine.svc:8995"
+_RBAC = "rbac.authorization.k8s.io/v1"
 _ADMISSION = "admissionregistration.k8s.io/v1"
 _OPT_IN = {"tierdeck.io/l2-injection": "enabled"}
 
@@ -85,12 +88,13 @@ class Injecting:
             "admissionReviewVersions": ["v1"],
         }
         self.rest.create({**_object(_ADMISSION, "MutatingWebhookConfiguration", self.name), "webhooks": [hook]})
-        self.watched.store.declare(CLUSTER, [], [], "tests", "tests")
+        self._give_rights()
 
     def clear(self) -> None:
         """What belongs to no namespace."""
         self._stack.close()
-        for api, kind in ((_ADMISSION, "MutatingWebhookConfiguration"), ("storage.k8s.io/v1", "StorageClass")):
+        whole = ((_ADMISSION, "MutatingWebhookConfiguration"), ("storage.k8s.io/v1", "StorageClass"))
+        for api, kind in (*whole, (_RBAC, "ClusterRole"), (_RBAC, "ClusterRoleBinding")):
             self.rest.delete(_object(api, kind, self.name))
         for volume in self.rest.objects("PersistentVolume"):
             if volume["metadata"]["name"].startswith(self.namespace):
@@ -137,7 +141,7 @@ class Injecting:
             "TIERDECK_HOME": str(self._folder),
             "TIERDECK_DATABASE_URL": f"sqlite:///{self._folder / 'deck.db'}",
             "TIERDECK_CLUSTER": CLUSTER,
-            "TIERDECK_KUBECONFIG": str(self.cluster.kubeconfig),
+            "TIERDECK_KUBECONFIG": str(self.cluster.kubeconfig_for(self.namespace, "injector")),
             "TIERDECK_L2_FILE": str(self._file),
             "TIERDECK_INJECTOR_PORT": str(self.port),
             "TIERDECK_INJECTOR_NAMES": "127.0.0.1",
@@ -156,15 +160,19 @@ class Injecting:
 
     def is_ready(self) -> bool:
         """To whom trusts what the API server is told to trust."""
-        hook = self.rest.get("MutatingWebhookConfiguration", self.name, api=_ADMISSION)["webhooks"][0]
         trusted = self._folder / "trusted.pem"
-        trusted.write_bytes(base64.b64decode(hook["clientConfig"].get("caBundle", "")))
+        trusted.write_text(self.trusted(), "ascii")
         if not trusted.stat().st_size:
             return False
         try:
             return requests.get(f"https://127.0.0.1:{self.port}/readyz", verify=str(trusted), timeout=5).ok
         except requests.RequestException:
             return False
+
+    def trusted(self) -> str:
+        """The authorities that the API server trusts, in PEM."""
+        hook = self.rest.get("MutatingWebhookConfiguration", self.name, api=_ADMISSION)["webhooks"][0]
+        return base64.b64decode(hook["clientConfig"].get("caBundle", "")).decode("ascii")
 
     def pods(self, app: str) -> list[Manifest]:
         """Those that run and are not on their way out."""
@@ -206,6 +214,26 @@ class Injecting:
     def _problems(self, endpoint: str) -> str:
         found = self.watched.endpoints().get(f"{self.namespace}/{endpoint}")
         return " ".join(found.problems) if found is not None else ""
+
+    def _give_rights(self) -> None:
+        """Those of the chart's injector, and no more."""
+        self.rest.create(_object("v1", "ServiceAccount", "injector", self.namespace))
+        hooks = {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"]}
+        secrets = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [self.name]}
+        rules = {
+            "ClusterRole": [
+                *yaml.safe_load(injector_rules(OWNERS)),
+                {**hooks, "resourceNames": [self.name], "verbs": ["get", "patch"]},
+            ],
+            "Role": [{**secrets, "verbs": ["get", "update"]}],
+        }
+        account = {"kind": "ServiceAccount", "namespace": self.namespace, "name": "injector"}
+        for kind, given in rules.items():
+            namespace = self.namespace if kind == "Role" else ""
+            self.rest.create({**_object(_RBAC, kind, self.name, namespace), "rules": given})
+            ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": self.name}
+            binding = _object(_RBAC, f"{kind}Binding", self.name, namespace)
+            self.rest.create({**binding, "roleRef": ref, "subjects": [account]})
 
     def _pod(self, name: str, node: str, labels: dict[str, str], command: list[str]) -> None:
         container = {"name": command[0], "image": "curvineio/curvine-csi:v0.4.1", "command": command}

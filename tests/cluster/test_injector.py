@@ -48,38 +48,46 @@ def plain(bed: Injecting, name: str, instance_type: str = GOOD, **noted: str) ->
     return made
 
 
+def _stated(bed: Injecting) -> list[str]:
+    """The addresses of the Deployment, as its operator rendered it."""
+    made = bed.rest.get("Deployment", "chat", bed.namespace, "apps/v1")
+    env = made["spec"]["template"]["spec"]["containers"][0]["env"]
+    return [one["value"] for one in env if one["name"] == "LMCACHE_REMOTE_URL"]
+
+
 def test_l2_stays_whatever_the_operator_does(bed: Injecting) -> None:
-    bed.rest.apply(s3(bed, "chat", "llama/v1"))
+    worker: Manifest = endpoint(bed.namespace)["spec"]["worker"]
+    worker["environmentVariables"].append({"name": "LMCACHE_REMOTE_URL", "value": "fs://by/hand/"})
+    bed.rest.apply(s3(bed, "chat", "llama/v1", worker=worker))
     first = bed.new_pods("chat")
+    assert _stated(bed) == [OPERATORS, "fs://by/hand/"], "this version of the operator states it twice"
     assert has_l2(first[0])
     address = urls(first[0])[0]
     assert address.startswith("fs://localhost:0/mnt/curvine/l2cache/weights-llama-v1-")
 
     config = bed.rest.get(KIND, "chat", bed.namespace, API)
-    worker = config["spec"]["worker"] | {"args": ["--model", "/opt/ml/model", "--gpu-memory-utilization", "0.8"]}
-    bed.rest.merge(config, {"spec": {"worker": worker}})
+    bed.rest.merge(config, {"spec": {"worker": {"args": ["--model", "/opt/ml/model", "--max-num-seqs", "64"]}}})
     edited = bed.new_pods("chat", after=uids(first))
     assert has_l2(edited[0])
     assert urls(edited[0]) == [address]
+
+    bed.hyperpod.upgrade("v3.7", EnvHandling.STRIPS)
+    upgraded = bed.new_pods("chat", after=uids([*first, *edited]))
+    assert has_l2(upgraded[0])
 
     bed.rest.merge(config, {"spec": {"replicas": 2}})
     scaled = bed.new_pods("chat", 2)
     assert all(has_l2(pod) for pod in scaled)
 
-    bed.hyperpod.upgrade("v3.7", EnvHandling.STRIPS)
-    bed.hyperpod.settle()
     bed.rest.delete(bed.rest.get("Deployment", "chat", bed.namespace, "apps/v1"))
     again = bed.new_pods("chat", 2, uids(scaled))
     assert all(has_l2(pod) for pod in again)
     assert {url for pod in again for url in urls(pod)} == {address}
 
     # the Deployment is as its operator rendered it: nobody fights over it
-    made = bed.rest.get("Deployment", "chat", bed.namespace, "apps/v1")
-    env = made["spec"]["template"]["spec"]["containers"][0]["env"]
-    assert [one["value"] for one in env if one["name"] == "LMCACHE_REMOTE_URL"] == [OPERATORS]
+    assert _stated(bed) == [OPERATORS]
     name = f"{bed.namespace}/chat"
-    effective = lambda: bed.watched.endpoints()[name].effective.l2.text  # noqa: E731
-    bed.watched.until(lambda: "at /mnt/curvine/l2cache" in effective(), "L2 in the deck")
+    bed.watched.until(lambda: "at /mnt/curvine" in bed.watched.endpoints()[name].effective.l2.text, "L2 in the deck")
     seen = bed.watched.endpoints()[name]
     assert seen.configured.l2.text == seen.effective.l2.text
     assert "l2" not in {what.lower() for what in seen.drift()}
