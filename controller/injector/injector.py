@@ -53,6 +53,7 @@ class Injector:
         self._pulse = pulse
         self._stop = threading.Event()
         self._mirror = Mirror(settings.cluster)
+        self._mirror.take_config_maps({}, "the injector reads none")
         stale = settings.stale_after_seconds
         self._policies = L2Source(settings.l2_file)
         self._books = Bookkeeper(store, settings.cluster, self._policies, stale)
