@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from controller.injector.freshness import staleness
 from controller.injector.safety import MountBook, danger
 from controller.injector.wired import Wired, wired
 from controller.objects import Objects, Raw
@@ -67,6 +68,9 @@ def decide(sight: Sight, pod: Raw, namespace: str, now: float) -> Decision:
         return Withheld(origin, policy.reason)
     if not sight.file.enabled:
         return Withheld(origin, "the L2 file says enabled: false, so nothing is injected")
+    stale = "" if origin.missing else staleness(origin, sight.get)
+    if stale:
+        return Withheld(origin, stale)
     made = wired(origin, Configs(sight.objects, namespace), policy)
     if isinstance(made, str):
         return Withheld(origin, made)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from controller.injector.freshness import is_current
 from controller.injector.wired import wired
+from controller.reading.fields import items, text
 from controller.reading.lineage import Found
 from controller.reading.opted_in import Misstated, policy_of
 from controller.reading.origin import CUSTOM, Origin
@@ -48,7 +50,9 @@ def l2_problems(scene: Scene, members: Sequence[Member], parts: Parts) -> Iterat
     for member in members:
         if not is_running(member.pod[1]):
             continue
-        origin = _origin(member, parts)
+        origin = _origin(scene, member, parts)
+        if origin.revision and origin.workload and not is_current(origin.revision[1], origin.workload[1]):
+            continue  # a rollout will end it
         own = policy_of(scene.objects.l2, origin.objects)
         if not isinstance(own, L2Policy):
             continue
@@ -80,6 +84,9 @@ def _objects(parts: Parts) -> tuple[Found, ...]:
     return (*engines, parts.source)
 
 
-def _origin(member: Member, parts: Parts) -> Origin:
+def _origin(scene: Scene, member: Member, parts: Parts) -> Origin:
     workload = next((one for one in parts.engines if one[0] == member.workload), None)
-    return Origin(member.pod, workload, parts.source if parts.source[0].kind in _KINDS else None)
+    owners = {text(owner, "name") for owner in items(member.pod[1], "metadata", "ownerReferences")}
+    known = scene.lineage.revisions(workload) if workload is not None and workload[0].kind == "Deployment" else []
+    revision = next((one for one in known if one[0].name in owners), None)
+    return Origin(member.pod, workload, parts.source if parts.source[0].kind in _KINDS else None, "", revision)

@@ -191,6 +191,14 @@ class Injecting:
         self.cluster.wait_until(settled, f"{count} new pods of {app}")
         return fresh()
 
+    def wait_for_operator(self, config: Manifest) -> None:
+        """It has taken up the last edit of an endpoint."""
+        at = ("InferenceEndpointConfig", config["metadata"]["name"], self.namespace, config["apiVersion"])
+        wanted = config["metadata"]["generation"]
+        self.cluster.wait_until(
+            lambda: self.rest.get(*at).get("status", {}).get("observedGeneration", 0) >= wanted, "the operator"
+        )
+
     def withheld(self, endpoint: str) -> list[str]:
         """What the deck says of it."""
         told = self.watched.events(EventKind.L2_WITHHELD, endpoint=f"{self.namespace}/{endpoint}")

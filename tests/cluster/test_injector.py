@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.hyperpod import endpoint
+from tests.cluster.hyperpod import OPERATOR, endpoint
 from tests.cluster.injecting import Injecting, engine_of, hanging, has_l2, injecting, uids, urls, working
-from tests.cluster.rendering import API, KIND, EnvHandling
+from tests.cluster.rendering import API, KIND, SYSTEM, EnvHandling
 from tests.cluster.workloads import engine_deployment, engine_pod
 from tests.support.cluster import Cluster
 from tests.support.kube_rest import Manifest
@@ -131,6 +131,27 @@ def test_two_models_at_the_same_path_never_share_a_directory(bed: Injecting) -> 
     assert "weights-llama-v2-" in other[0]
     arguments = [engine_of(bed.pods(name)[0])["args"] for name in ("chat", "other")]
     assert [words[1] for words in arguments] == ["/opt/ml/model"] * 2
+
+
+def test_an_edit_that_the_operator_has_not_taken_up_names_no_directory(bed: Injecting) -> None:
+    # the pod has the old weights still, and the custom resource names the new ones
+    bed.rest.apply(s3(bed, "other", "llama/v2"))
+    before = bed.new_pods("other")
+    own = bed.rest.get("Deployment", OPERATOR, SYSTEM, "apps/v1")
+    bed.rest.merge(own, {"spec": {"replicas": 0}})
+    bed.hyperpod.settle()
+    bed.rest.apply(s3(bed, "other", "llama/v3"))
+    bed.rest.delete(before[0], gracePeriodSeconds="0")
+    (between,) = bed.new_pods("other", after=uids(before))
+    assert urls(between) == [OPERATORS]
+    bed.wait_for_words("other", "was edited, and its operator has not taken that up yet")
+    bed.rest.merge(own, {"spec": {"replicas": 1}})
+    config = bed.rest.get(KIND, "other", bed.namespace, API)
+    bed.wait_for_operator(config)
+    bed.rest.delete(between, gracePeriodSeconds="0")
+    (after,) = bed.new_pods("other", after=uids([*before, between]))
+    assert has_l2(after)
+    assert "weights-llama-v3-" in urls(after)[0]
 
 
 def test_a_dry_run_is_answered_and_told_to_nobody(bed: Injecting) -> None:
