@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from controller.api.access import open_api
@@ -11,6 +12,7 @@ from controller.api.mirror import Mirror
 from controller.api.watches import Watches
 from controller.backends import BACKENDS
 from controller.inventory import Inventory
+from controller.l2_file import L2Source
 from tierdeck.deployed import Configuration, Deployed, Stated, StatedSize
 from tierdeck.settings import Settings
 from tierdeck.units import format_size
@@ -28,10 +30,11 @@ def glance(settings: Settings, at: float) -> dict[str, Any]:
     watches.list_once()
     inventory = Inventory(BACKENDS, (), ())
     served = watches.served
-    objects = mirror.look()
+    l2 = L2Source(settings.l2_file).file
+    objects = replace(mirror.look(), l2=l2)
     inventory.look(objects, (), at)
     watches.ask(objects.asked)
-    sighting = inventory.look(mirror.look(), served.unknown if served is not None else (), at).sighting
+    sighting = inventory.look(replace(mirror.look(), l2=l2), served.unknown if served is not None else (), at).sighting
     return {
         "cluster": settings.cluster,
         "endpoints": [_document(one) for one in sighting.deployed if not one.is_pool],

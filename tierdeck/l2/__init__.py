@@ -1,1 +1,1 @@
-"""The shared pool: its workers, its mounts, and what can be told of its room; pure."""
+"""The shared pool and its use as L2: who may use it, whose KV lies where, its members and its room; pure."""
