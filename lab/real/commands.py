@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 
 from lab.real.cached_model import OFFLINE
 from lab.real.layout import (
@@ -32,6 +33,13 @@ ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 _HOST = "127.0.0.1"
+_UNWANTED = ("LMCACHE_", "VLLM_", "PROMETHEUS_", "PYTHON", "VIRTUAL_ENV")
+
+
+def surroundings(own: Mapping[str, str]) -> dict[str, str]:
+    """A program's environment: ours without what would change the engines, the lab's, and its own."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_UNWANTED)}
+    return {**kept, **ENVIRONMENT, **own}
 
 
 def coordinator(layout: Layout) -> list[str]:

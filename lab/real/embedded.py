@@ -25,21 +25,34 @@ async def start(fleet: Fleet) -> str:
     remote = fleet.layout.folder / "remote"
     remote.mkdir()
     (port,) = free_ports(1)
-    settings = {
+    child = await fleet.spawn("embedded", command(MODEL), settings(f"fs://localhost:0{remote}/", port))
+    address = f"http://127.0.0.1:{port}"
+    await child.ready(address + "/metrics")
+    return address
+
+
+def command(model: str) -> list[str]:
+    """The engine of a model of that path, for KV as that of the lab's own."""
+    shape = f"{LAYERS},2,{CHUNK_TOKENS},{KV_HEADS},{HEAD_DIM}"
+    program = ["python", "-P", "-m", "lmcache.v1.standalone", "--model-name", model]
+    return [*program, "--kv-dtype", "bfloat16", "--kv-shape", shape]
+
+
+def settings(remote_url: str, port: int) -> dict[str, str]:
+    """Its environment, but for what all of the lab's programs have.
+
+    Args:
+        port: of its own API.
+    """
+    return {
         "LMCACHE_CHUNK_SIZE": str(CHUNK_TOKENS),
         "LMCACHE_LOCAL_CPU": "True",
         "LMCACHE_MAX_LOCAL_CPU_SIZE": str(L1_GIB),
-        "LMCACHE_REMOTE_URL": f"fs://localhost:0{remote}/",
+        "LMCACHE_REMOTE_URL": remote_url,
         "LMCACHE_REMOTE_SERDE": "naive",
         "LMCACHE_INTERNAL_API_SERVER_ENABLED": "True",
         "LMCACHE_INTERNAL_API_SERVER_PORT_START": str(port - 1),  # worker 0 takes the next one
     }
-    shape = f"{LAYERS},2,{CHUNK_TOKENS},{KV_HEADS},{HEAD_DIM}"
-    command = ["python", "-P", "-m", "lmcache.v1.standalone", "--model-name", MODEL]
-    child = await fleet.spawn("embedded", [*command, "--kv-dtype", "bfloat16", "--kv-shape", shape], settings)
-    address = f"http://127.0.0.1:{port}"
-    await child.ready(address + "/metrics")
-    return address
 
 
 async def drive(address: str, seed: int = 1) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -21,7 +20,6 @@ from lab.real.relay import relay
 from tierdeck.errors import UsageError
 from tierdeck.routing import RoutingStrategy
 
-_UNWANTED = ("LMCACHE_", "VLLM_", "PROMETHEUS_", "PYTHON", "VIRTUAL_ENV")
 _LOG = structlog.get_logger()
 
 
@@ -77,8 +75,7 @@ class Fleet:
         self, name: str, command: list[str], more: Mapping[str, str] | None = None, *, keep: bool = True
     ) -> Child:
         """A program of the fleet's environment; ends with the fleet where it is kept."""
-        surroundings = {key: value for key, value in os.environ.items() if not key.startswith(_UNWANTED)}
-        surroundings |= {**commands.ENVIRONMENT, **(more or {})}
+        surroundings = commands.surroundings(more or {})
         program = self._environment.program(command[0])
         child = await Child.start(name, [program, *command[1:]], surroundings, self.layout.logs / f"{name}.log")
         if keep:

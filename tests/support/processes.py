@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 PATIENCE_SECONDS = 240.0
@@ -18,13 +18,18 @@ PATIENCE_SECONDS = 240.0
 @contextlib.contextmanager
 def running(module: str, *args: str, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """`python -m module args` with its output in `log`; killed at the end if it still runs."""
+    with running_program([sys.executable, "-m", module, *args], log, {**os.environ, **environment}) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def running_program(
+    command: Sequence[str], log: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Any program likewise; `environment` is all that it has."""
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *args],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
     try:
         yield process
