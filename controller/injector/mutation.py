@@ -1,0 +1,151 @@
+"""What becomes of a pod that gets L2: pure, as a JSON patch. Patching twice is patching once.
+
+Only the engine's container is touched, and of the pod its volumes and one annotation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from controller.objects import Raw
+from controller.reading.fields import field, items, labels, text
+from tierdeck.l2.identity import ModelIdentity
+from tierdeck.l2.wiring import VOLUME, Variable, Wiring
+
+ANNOTATION = "tierdeck.io/l2-injected"
+
+Operation = Mapping[str, object]
+"""One step of a JSON patch (RFC 6902)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The steps; none where the pod is as it should be.
+
+    Attributes:
+        did: what they do to its spec, a few words each; empty: it is wired already.
+    """
+
+    operations: tuple[Operation, ...] = ()
+    did: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A pod that can't be wired without breaking something that it states itself."""
+
+    reason: str
+
+
+def patch_of(pod: Raw, container: str, wiring: Wiring, identity: ModelIdentity) -> Patch | Unfit:
+    """The patch that wires a pod.
+
+    Args:
+        container: the name of its engine.
+    """
+    found = [at for at, one in enumerate(_list(pod, "containers")) if text(one, "name") == container]
+    if len(found) != 1:
+        return Unfit(f"it has {len(found)} containers {container!r}")
+    where = f"/spec/containers/{found[0]}"
+    engine = _list(pod, "containers")[found[0]]
+    volume = _volume(pod, wiring)
+    if isinstance(volume, Unfit):
+        return volume
+    name, volumes = volume
+    mounts = _mounts(engine, name, wiring)
+    if isinstance(mounts, Unfit):
+        return mounts
+    did: list[str] = []
+    variables = _environment(_list(engine, "env", above=()), wiring.variables(), did)
+    steps: list[Operation] = []
+    if variables != field(engine, "env"):
+        steps.append({"op": "add", "path": f"{where}/env", "value": variables})
+    if mounts != field(engine, "volumeMounts"):
+        steps.append({"op": "add", "path": f"{where}/volumeMounts", "value": mounts})
+        did.append(f"mount {wiring.policy.mount_path}")
+    if volumes != field(pod, "spec", "volumes"):
+        steps.append({"op": "add", "path": "/spec/volumes", "value": volumes})
+        did.append(f"volume {name}: claim {wiring.policy.claim}")
+    noted = labels(pod, "metadata", "annotations")
+    if not steps and ANNOTATION in noted:
+        return Patch()
+    steps += _note(noted, field(pod, "metadata", "annotations"), _explained(wiring, identity, container, did))
+    return Patch(tuple(steps), tuple(did))
+
+
+def _volume(pod: Raw, wiring: Wiring) -> tuple[str, list[object]] | Unfit:
+    """The volume's name, and all volumes with it; one that has the claim already is taken, by hand or by us."""
+    known = _list(pod, "volumes")
+    for one in known:
+        if text(one, "persistentVolumeClaim", "claimName") == wiring.policy.claim:
+            if field(one, "persistentVolumeClaim", "readOnly") is True:
+                return Unfit(f"its volume {text(one, 'name')} has claim {wiring.policy.claim} read-only")
+            return text(one, "name"), list(known)
+    if any(text(one, "name") == VOLUME for one in known):
+        return Unfit(f"it has a volume {VOLUME} that is not claim {wiring.policy.claim}")
+    return VOLUME, [*known, dict(wiring.volume())]
+
+
+def _mounts(engine: Raw, volume: str, wiring: Wiring) -> list[object] | Unfit:
+    known, path = _list(engine, "volumeMounts", above=()), wiring.policy.mount_path
+    for one in known:
+        at = text(one, "mountPath").rstrip("/")
+        if at != path:
+            continue
+        if text(one, "name") != volume:
+            return Unfit(f"its volume {text(one, 'name')} is mounted at {path} already")
+        if field(one, "readOnly") is True or text(one, "subPath") or text(one, "subPathExpr"):
+            return Unfit(f"its mount at {path} is read-only or of a part of the claim")
+        return list(known)
+    return [*known, dict(wiring.mount(volume))]
+
+
+def _environment(known: Sequence[Raw], wanted: Sequence[Variable], did: list[str]) -> list[object]:
+    """The variables with those that are wanted, each exactly once where it replaces; the others keep their order."""
+    made: list[object] = [*known]
+    for variable in wanted:
+        entry = {"name": variable.name, "value": variable.value}
+        there = [one for one in made if isinstance(one, Mapping) and one.get("name") == variable.name]
+        if there and not variable.replaces:
+            continue
+        if there == [entry]:
+            continue
+        first = next((at for at, one in enumerate(made) if one in there), len(made))
+        made = [one for one in made if one not in there]
+        made.insert(first, entry)
+        did.append(variable.name + _instead(there))
+    return made
+
+
+def _instead(there: Sequence[object]) -> str:
+    if not there:
+        return " added"
+    return " replaced" if len(there) == 1 else f" replaced, {len(there)} entries made one"
+
+
+def _explained(wiring: Wiring, identity: ModelIdentity, container: str, did: Sequence[str]) -> str:
+    """What the annotation says."""
+    told = {
+        "by": wiring.policy.origin,
+        "container": container,
+        "claim": wiring.policy.claim,
+        "url": wiring.url,
+        "identity": identity.facts(),
+        "did": list(did),
+        **({"warnings": list(identity.warnings)} if identity.warnings else {}),
+    }
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+
+
+def _note(noted: Mapping[str, str], written: object, told: str) -> list[Operation]:
+    steps: list[Operation] = []
+    if not noted and not isinstance(written, Mapping):
+        steps.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+    escaped = ANNOTATION.replace("~", "~0").replace("/", "~1")
+    return [*steps, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": told}]
+
+
+def _list(raw: Raw, name: str, above: tuple[str, ...] = ("spec",)) -> list[Raw]:
+    return items(raw, *above, name)
