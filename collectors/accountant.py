@@ -14,7 +14,7 @@ from collectors.gauges import open_requests, reading_notes, replica_gauges, stor
 from collectors.loads import load_counts
 from collectors.meanings import always_exports_external, change_notes, rebased_note, recounts_preempted, version_notes
 from collectors.meter import Increase, Meter
-from collectors.pool import pool_account
+from collectors.pool import mounts_of, pool_account
 from collectors.processes import Paths
 from collectors.prompts import prompt_counts
 from collectors.ranks import Ranks
@@ -182,6 +182,7 @@ class ReplicaAccountant:
             notes |= change_notes(name, increases[name], readings[name], had_external=name in had_external)
         notes |= {rebased_note(name) for name, one in increases.items() if one.rebased and one.versions is None}
         notes |= {_same_process(name, first) for name, first in self._paths.memory().items()}
+        kinds = {target.name: target.kind for target in self._replica.targets}
         return Round(
             key=self._replica.key,
             at=at,
@@ -192,8 +193,9 @@ class ReplicaAccountant:
             ttft=first_tokens(increases[name] for name in self._paths.engines if name in increases),
             gauges=self._gauges(readings),
             salts=lookups_by_salt(increases.values()),
-            pool=pool_account({target.name: target.kind for target in self._replica.targets}, readings),
+            pool=pool_account(kinds, readings),
             memory=self.memory(),
+            mounts=tuple(mounts_of(kinds, readings, at)),
         )
 
     def _increase(self, name: str, reading: TargetReading) -> Increase:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from collectors.source import TargetReading
 from tierdeck.account import PoolAccount
 from tierdeck.fleet import SourceKind
+from tierdeck.l2.mounts import MountReading
 from tierdeck.readings import Reading
 
 _MASTERS = (SourceKind.CURVINE_MASTER, SourceKind.CURVINE_MASTER_API)
@@ -42,6 +43,31 @@ def pool_account(kinds: Mapping[str, SourceKind], readings: Mapping[str, TargetR
             live=float(len(workers)),
         )
     return PoolAccount(reason="no Curvine master answered, nor did all configured workers")
+
+
+def mounts_of(kinds: Mapping[str, SourceKind], readings: Mapping[str, TargetReading], at: float) -> list[MountReading]:
+    """What the FUSE clients among these targets tell of their mounts.
+
+    Args:
+        readings: of those that answered at `at`.
+    """
+    return [
+        MountReading(
+            name,
+            at,
+            reading.gauge(Reading.FUSE_ACTIVE),
+            reading.gauge(Reading.FUSE_QUEUED),
+            min((value for key, value in reading.gauges.items() if key.reading is Reading.FUSE_PROGRESS), default=None),
+            _total(reading, Reading.FUSE_REQUESTS),
+        )
+        for name, reading in sorted(readings.items())
+        if kinds.get(name) is SourceKind.CURVINE_FUSE and reading.recognised
+    ]
+
+
+def _total(reading: TargetReading, counter: Reading) -> float | None:
+    values = [value for key, value in reading.counters.items() if key.reading is counter]
+    return sum(values) if values else None
 
 
 def _of_master(master: TargetReading) -> PoolAccount:

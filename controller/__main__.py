@@ -65,6 +65,32 @@ def inventory(
 
 
 @app.command()
+def injector() -> None:
+    """Serve the admission webhook that wires opted-in pods to L2 (docs/l2.md), until SIGTERM or Ctrl-C."""
+    _guard(lambda: _inject(load_settings()))
+
+
+def _inject(settings: Settings) -> None:
+    from controller.api.access import open_api
+    from controller.injector.injector import Injector
+    from db import Store
+    from health.port import serve
+    from health.pulse import Pulse
+
+    configure("injector", settings.log_level)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    api = open_api(settings)
+    pulse = Pulse()
+    serve(settings, pulse)
+    with Store.open(settings.store_url) as store:
+        log.info("injector_started", cluster=settings.cluster, api=api.address)
+        Injector(settings, store, api, pulse).run(stop)
+    log.info("injector_stopped")
+
+
+@app.command()
 def rights() -> None:
     """Print the rules that observing needs, fit for a ClusterRole."""
     from controller.api.rights import rules

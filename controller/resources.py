@@ -74,3 +74,10 @@ RESOURCES = (
 
 CONFIG_MAPS = Resource("", ("v1",), "configmaps", "ConfigMap")
 """Read one by one, by the names that workloads mount or are told."""
+
+
+def path_of(resource: Resource, namespace: str, name: str) -> str:
+    """Where an object is, in the version that is preferred."""
+    base = f"/apis/{resource.group}/{resource.versions[0]}" if resource.group else f"/api/{resource.versions[0]}"
+    inside = f"/namespaces/{namespace}" if resource.is_namespaced else ""
+    return f"{base}{inside}/{resource.plural}/{name}"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sqlalchemy import Connection, Integer, func, literal_column, select
+from sqlalchemy import Connection, Integer, case, func, literal_column, select
 
 from db.codec import dump_counts, dump_memory, load
 from db.dimensions import Dimensions, Needs, SaltKey, SeriesKey
 from db.ledger_rows import ledger_row
-from db.schema import HISTOGRAMS, LEDGERS, POOL_FIELDS, POOLS, SALTS, memories, scrapes
+from db.schema import HISTOGRAMS, LEDGERS, POOL_FIELDS, POOLS, SALTS, memories, mounts, scrapes
 from db.upsert import Upsert, incoming
 from tierdeck.account import PoolAccount
 from tierdeck.fleet import ReplicaKey
 from tierdeck.histogram import Histogram
+from tierdeck.l2.mounts import MountReading
 from tierdeck.resolution import Resolution
 from tierdeck.rounds import Round, SaltCounts, Scrape
 
@@ -33,6 +34,12 @@ _UPSERT_SCRAPES = Upsert(
     where=_scrape.c.last_attempt_at > scrapes.c.last_attempt_at,
 )
 _UPSERT_MEMORIES = Upsert(memories, where=incoming(memories).c.at >= memories.c.at)
+_mount = incoming(mounts)
+_UPSERT_MOUNTS = Upsert(
+    mounts,
+    merged={"moved_at": case((_mount.c.requests == mounts.c.requests, mounts.c.moved_at), else_=_mount.c.moved_at)},
+    where=_mount.c.at > mounts.c.at,
+)
 _UPSERT_LEDGERS = Upsert(LEDGERS[Resolution.RAW])
 _UPSERT_HISTOGRAMS = Upsert(HISTOGRAMS[Resolution.RAW])
 _UPSERT_SALTS = Upsert(SALTS[Resolution.RAW])
@@ -65,6 +72,7 @@ def write_rounds(connection: Connection, rounds: Sequence[Round], ids: Dimension
     newest = {one.key: one for one in present}
     _UPSERT_MEMORIES.run(connection, [_memory(one) for one in newest.values()])
     _UPSERT_SCRAPES.run(connection, [_scrape_row(scrape) for one in present for scrape in one.scrapes])
+    _UPSERT_MOUNTS.run(connection, [_mount_row(one.key, mount) for one in present for mount in one.mounts])
 
 
 def histogram_row(series_id: int, at: float, ttft: Histogram, layout_id: int) -> Row | None:
@@ -111,6 +119,11 @@ def _salts(owned: Iterable[tuple[int, Round]], ids: Dimensions) -> Iterator[Row]
 
 def _memory(one: Round) -> Row:
     return (one.key.cluster, one.key.endpoint, one.key.replica, one.at, dump_memory(one.memory))
+
+
+def _mount_row(key: ReplicaKey, mount: MountReading) -> Row:
+    told = (mount.active, mount.queued, mount.progress_at, mount.requests)
+    return (key.cluster, key.endpoint, key.replica, mount.target, mount.at, *told, mount.at)
 
 
 def _scrape_row(scrape: Scrape) -> Row:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import IntegrityError
 
 from db.database import Database
 from db.event_rows import Wanted, read_events
 from db.records import BlindPart, Sighted
-from db.sightings import Happened, read_blind, read_deployed, read_nodes, read_sighted, sight
+from db.sightings import Happened, read_blind, read_deployed, read_nodes, read_sighted, sight, tell
 from tierdeck.deployed import Deployed, Node, Sighting
-from tierdeck.events import EventKind
+from tierdeck.events import Event, EventKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +38,17 @@ class ClusterStore:
         """
         with self._database.write() as connection:
             return sight(connection, seen, happened)
+
+    def tell(self, cluster: str, happened: Sequence[Event], seen_at: float) -> int:
+        """Events that no sighting sees; one whose key is known already is not written again; how many were new."""
+        try:
+            return self._tell(cluster, happened, seen_at)
+        except IntegrityError:  # another process told the same just now
+            return self._tell(cluster, happened, seen_at)
+
+    def _tell(self, cluster: str, happened: Sequence[Event], seen_at: float) -> int:
+        with self._database.write() as connection:
+            return tell(connection, cluster, happened, seen_at)
 
     def deployed(self, cluster: str | None = None) -> list[Deployed]:
         """Endpoints and pools as they were seen last, by name."""

@@ -18,6 +18,7 @@ from db.schema import (
     POOLS,
     SALTS,
     memories,
+    mounts,
     processes,
     salts,
     scrapes,
@@ -91,6 +92,7 @@ def _forget(database: Database, before: float) -> None:
     with database.write() as connection:
         connection.execute(delete(memories).where(memories.c.at < before))
         connection.execute(delete(scrapes).where(scrapes.c.last_attempt_at < before))
+        connection.execute(delete(mounts).where(mounts.c.at < before))
         connection.execute(delete(processes).where(processes.c.beat_at < before))
         ended = watermarks.c.name.startswith(SIGNED_OFF, autoescape=True)
         connection.execute(delete(watermarks).where(ended, watermarks.c.at < before))

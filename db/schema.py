@@ -26,7 +26,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (
@@ -254,6 +254,22 @@ scrapes = Table(
 """The last attempt at each target; apart from `targets`, so that a declaration never touches it.
 
 `version` is what the process behind it told of itself; NULL: unknown."""
+
+mounts = Table(
+    "mounts",
+    metadata,
+    Column("cluster", Text, primary_key=True),
+    Column("endpoint", Text, primary_key=True),
+    Column("replica", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("active", Double),
+    Column("queued", Double),
+    Column("progress_at", Double),
+    Column("requests", Double),
+    Column("moved_at", Double, nullable=False),
+)
+"""The last page of each FUSE client of a pool; `moved_at`: when the count of what it answered last rose."""
 
 memories = Table(
     "memories",

@@ -57,6 +57,12 @@ def sight(connection: Connection, seen: Sighting, happened: Happened) -> int | N
     return new
 
 
+def tell(connection: Connection, cluster: str, happened: Sequence[Event], seen_at: float) -> int:
+    """How many events were new; where the cluster was ever seen, they queue with its sightings."""
+    connection.execute(select(sighted.c.at).where(sighted.c.cluster == cluster).with_for_update())
+    return write_events(connection, happened, seen_at)
+
+
 def read_deployed(connection: Connection, cluster: str | None) -> list[Deployed]:
     """By cluster, endpoint and name."""
     return [load_deployed(text) for text in _texts(connection, deployed, cluster).values()]

@@ -20,6 +20,7 @@ from db.declarations import Declaration, declare, read_others
 from db.dimensions import Dimensions
 from db.endpoint_series import read_endpoint_series
 from db.inventory import Whose, read_endpoints, read_pools, read_told
+from db.mount_rows import read_mounts
 from db.pool_reads import read_pool_now, read_pool_series
 from db.prune import Kept, prune
 from db.query import Query
@@ -41,6 +42,7 @@ from db.upgrade import check_version, upgrade
 from tierdeck.account import WarmingLimits
 from tierdeck.backfill import Backfill
 from tierdeck.fleet import Endpoint, Replica, ReplicaKey
+from tierdeck.l2.mounts import Mount
 from tierdeck.resolution import Resolution
 from tierdeck.rounds import Round, SaltCounts
 
@@ -271,6 +273,11 @@ class Store(ClusterStore, AlertStore):
         """The newest reading of each pool."""
         with self._database.read() as connection:
             return read_pool_now(connection, cluster)
+
+    def mounts(self, cluster: str) -> list[Mount]:
+        """FUSE mounts of the cluster's pools as their clients tell them."""
+        with self._database.read() as connection:
+            return read_mounts(connection, cluster)
 
     def pool_series(
         self, start_at: float, end_at: float, resolution: Resolution, cluster: str | None = None

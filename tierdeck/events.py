@@ -26,6 +26,7 @@ class EventKind(StrEnum):
     SIZE_CHANGED = "size_changed"
     DRIFT = "drift"
     DRIFT_OVER = "drift_over"
+    L2_WITHHELD = "l2_withheld"
     NODE_GONE = "node_gone"
     NODE_REPLACED = "node_replaced"
     NODE_DRAINED = "node_drained"

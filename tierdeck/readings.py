@@ -71,6 +71,10 @@ class Reading(StrEnum):
     FUSE_ERRORS = "fuse_errors"
     FUSE_READ_BYTES = "fuse_read_bytes"
     FUSE_WRITTEN_BYTES = "fuse_written_bytes"
+    FUSE_REQUESTS = "fuse_requests"
+    FUSE_ACTIVE = "fuse_active"
+    FUSE_QUEUED = "fuse_queued"
+    FUSE_PROGRESS = "fuse_progress"
     # routers
     ROUTED_REQUESTS = "routed_requests"
     ROUTER_WORKERS = "router_workers"
@@ -146,6 +150,10 @@ READINGS: dict[Reading, Meaning] = {
     Reading.FUSE_ERRORS: Meaning("requests", "failed FUSE requests, ENOENT of lookups (a cache miss) left out"),
     Reading.FUSE_READ_BYTES: Meaning(_B, "bytes read through the mount"),
     Reading.FUSE_WRITTEN_BYTES: Meaning(_B, "bytes written through the mount"),
+    Reading.FUSE_REQUESTS: Meaning("requests", "FUSE requests that were answered"),
+    Reading.FUSE_ACTIVE: Meaning("requests", "FUSE requests under way"),
+    Reading.FUSE_QUEUED: Meaning("replies", "replies to the kernel that wait to be sent"),
+    Reading.FUSE_PROGRESS: Meaning("epoch seconds", "when a sender of replies last got on"),
     Reading.ROUTED_REQUESTS: Meaning("requests", "requests that the router handed to a worker"),
     Reading.ROUTER_WORKERS: Meaning(_N, "workers that the router knows"),
 }

@@ -9,6 +9,7 @@ from tierdeck.account import Answer, Gauges, PoolAccount
 from tierdeck.figure import Figure, Ratio
 from tierdeck.fleet import ReplicaKey, Target
 from tierdeck.histogram import Histogram
+from tierdeck.l2.mounts import MountReading
 from tierdeck.ledger import TokenLedger
 
 
@@ -63,6 +64,7 @@ class Round:
         salts: lookups by cache salt, where more than the empty salt is exported.
         pool: the shared pool's gauges, where one of the targets tells them.
         memory: the accountant's state after this round, JSON-able; the next start goes on from it.
+        mounts: of the pool, as their FUSE clients tell them.
         is_past: accounted after the fact: it says nothing about the present (last scrapes, memory).
     """
 
@@ -78,3 +80,4 @@ class Round:
     pool: PoolAccount | None = None
     memory: Mapping[str, object] = field(default_factory=dict)
     is_past: bool = False
+    mounts: tuple[MountReading, ...] = ()

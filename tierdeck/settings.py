@@ -97,6 +97,32 @@ class Settings(BaseSettings):
         60.0, ge=0, le=86400, description="Seconds that what runs may differ from what is configured until it is said."
     )
 
+    l2_file: Path | None = Field(
+        None, description="YAML file with the endpoints that get L2 by the injector (docs/l2.md); empty: none."
+    )
+    injector_address: str = Field("127.0.0.1", description="Address on which the injector's webhook listens.")
+    injector_port: int = Field(9443, ge=1, le=65535, description="Port of the injector's webhook, HTTPS.")
+    injector_names: str = Field(
+        "localhost",
+        min_length=1,
+        description="DNS names and addresses under which the API server calls the webhook, parted by commas.",
+    )
+    injector_secret: str = Field(
+        "",
+        pattern=r"^([a-z0-9.-]+/[a-z0-9.-]+)?$",
+        description="`namespace/name` of the Secret in which the injector keeps certificates of its own; empty: none.",
+    )
+    injector_webhook: str = Field(
+        "", description="Name of the MutatingWebhookConfiguration that is told to trust them; empty: none."
+    )
+    injector_certificate_seconds: float = Field(
+        30.0 * _DAY, ge=20, le=365 * _DAY, description="Seconds that such a certificate is good; renewed at 2/3."
+    )
+    injector_cert_file: Path | None = Field(
+        None, description="PEM file with the webhook's certificate, where another keeps it, such as cert-manager."
+    )
+    injector_key_file: Path | None = Field(None, description="PEM file with the key of that certificate.")
+
     alerts_file: Path | None = Field(
         None, description="YAML file with floors, objectives, and rules that are off (docs/alerts.md); empty: none."
     )
@@ -157,6 +183,12 @@ class Settings(BaseSettings):
     def _pod_proxy_is_an_address(self) -> Self:
         if self.pod_proxy and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", self.pod_proxy):
             raise ValueError("pod_proxy can't be used: an address such as http://127.0.0.1:8001 is needed")
+        return self
+
+    @model_validator(mode="after")
+    def _injector_has_one_certificate(self) -> Self:
+        if (self.injector_cert_file is None) != (self.injector_key_file is None):
+            raise ValueError("injector_cert_file and injector_key_file need each other")
         return self
 
     @model_validator(mode="after")

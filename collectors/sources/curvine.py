@@ -39,6 +39,10 @@ FUSE_FAMILIES = (
     ),
     Family(Reading.FUSE_READ_BYTES, Kind.COUNTER, ("curvine_fuse_io_bytes",), where={"io_type": "read"}),
     Family(Reading.FUSE_WRITTEN_BYTES, Kind.COUNTER, ("curvine_fuse_io_bytes",), where={"io_type": "write"}),
+    Family(Reading.FUSE_REQUESTS, Kind.COUNTER, ("curvine_fuse_requests",)),
+    Family(Reading.FUSE_ACTIVE, Kind.GAUGE, ("curvine_fuse_active_requests",)),
+    Family(Reading.FUSE_QUEUED, Kind.GAUGE, ("curvine_fuse_reply_queue_depth",)),
+    Family(Reading.FUSE_PROGRESS, Kind.GAUGE, ("curvine_fuse_sender_last_progress_unixtime",), by="sender"),
 )
 
 MASTER = TableSource(SourceKind.CURVINE_MASTER, MASTER_FAMILIES)

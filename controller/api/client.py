@@ -16,6 +16,7 @@ from kubernetes.config import ConfigException
 from controller.api.errors import (
     ApiFailingError,
     ApiUnreachableError,
+    ConflictError,
     CredentialsError,
     ExpiredError,
     ForbiddenError,
@@ -27,6 +28,19 @@ _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 30.0
 _WATCH_GRACE_SECONDS = 10.0
 _MOST_WORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is written: a whole object (POST, PUT), or a patch of it.
+
+    Attributes:
+        content_type: `application/json-patch+json` and the like tell the kind of a patch.
+    """
+
+    method: str
+    document: object
+    content_type: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,15 @@ class Api:
         with self._asking(path, query or {}, read_seconds) as response:
             return self._document(response.read(decode_content=True))
 
+    def send(self, path: str, sent: Sent, *, read_seconds: float = _READ_SECONDS) -> dict[str, Any]:
+        """Write one document; what becomes of it.
+
+        Raises:
+            TierdeckError: of a kind of `controller.api.errors`.
+        """
+        with self._asking(path, {}, read_seconds, sent) as response:
+            return self._document(response.read(decode_content=True))
+
     def watch(self, path: str, query: Mapping[str, str | int], seconds: int) -> Iterator[dict[str, Any]]:
         """The documents of a watch, until the server ends it.
 
@@ -81,26 +104,29 @@ class Api:
 
     @contextmanager
     def _asking(
-        self, path: str, query: Mapping[str, str | int], read_seconds: float
+        self, path: str, query: Mapping[str, str | int], read_seconds: float, sent: Sent | None = None
     ) -> Iterator[urllib3.BaseHTTPResponse]:
         response: urllib3.BaseHTTPResponse | None = None
         try:
             method, url, headers, _, _ = self._client.param_serialize(
-                "GET",
+                "GET" if sent is None else sent.method,
                 path,
                 query_params=list(query.items()),
                 header_params={"Accept": "application/json"},
                 auth_settings=["BearerToken"],
             )
+            if sent is not None:
+                headers["Content-Type"] = sent.content_type
             response = self._client.rest_client.pool_manager.request(
                 method,
                 url,
+                body=None if sent is None else orjson.dumps(sent.document),
                 headers=headers,
-                timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=read_seconds),
+                timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, read_seconds), read=read_seconds),
                 preload_content=False,
                 retries=False,
             )
-            if response.status != 200:
+            if response.status not in (200, 201):
                 raise _refusal(response.status, _message(response.read(decode_content=True)), self.address)
             yield response
         except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -133,6 +159,8 @@ def _refusal(status: int, message: str, address: str) -> TierdeckError:
         return ForbiddenError(words)
     if status == 404:
         return NotServedError(words)
+    if status == 409:
+        return ConflictError(words)
     if status == 410:
         return ExpiredError(words)
     hint = "Nothing is lost: it is asked again until it does."

@@ -10,6 +10,7 @@
     ├── ForbiddenError             who asks may not (403)
     └── NotServedError             it has no such resource (404)
     TierdeckError                exit code 1
+    ├── ConflictError              somebody else was quicker, or it is there already (409): look again
     └── ExpiredError               the version asked to watch from is too old (410): list anew
 """
 
@@ -40,3 +41,7 @@ class NotServedError(UsageError):
 
 class ExpiredError(TierdeckError):
     """The history that a watch needs is gone."""
+
+
+class ConflictError(TierdeckError):
+    """The object is another than the one that was read, or is there already."""

@@ -32,11 +32,20 @@ _REFUSED_PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is watched: one resource, in one namespace or ("") all of them."""
+    """What is watched: one resource, in one namespace or ("") all of them.
+
+    Attributes:
+        labels: a label selector; empty: all objects.
+    """
 
     resource: Resource
     version: str
     namespace: str = ""
+    labels: str = ""
+
+    @property
+    def query(self) -> dict[str, str | int]:
+        return {"labelSelector": self.labels} if self.labels else {}
 
     @property
     def path(self) -> str:
@@ -93,7 +102,9 @@ class Watcher:
             nonlocal page
             token = ""
             while True:
-                page = self._api.get(self._place.path, {"limit": _PAGE} | ({"continue": token} if token else {}))
+                page = self._api.get(
+                    self._place.path, self._place.query | {"limit": _PAGE} | ({"continue": token} if token else {})
+                )
                 yield from page.get("items") or ()
                 token = page["metadata"].get("continue", "")
                 if not token:
@@ -112,7 +123,9 @@ class Watcher:
             "MODIFIED": lambda one: self._mirror.put(self._place.resource, self._place.namespace, one),
             "DELETED": lambda one: self._mirror.drop(self._place.resource, self._place.namespace, one),
         }
-        for change in self._api.watch(self._place.path, {"resourceVersion": version}, _WATCH_SECONDS):
+        for change in self._api.watch(
+            self._place.path, self._place.query | {"resourceVersion": version}, _WATCH_SECONDS
+        ):
             if self._stop.is_set():
                 break
             one = change["object"]

@@ -46,10 +46,14 @@ def fuse_target(key: ReplicaKey, pod: Found, spec: Spec) -> Target | None:
     port = fuse_port(client) if client else None
     if port is None or not has_address(pod[1]):
         return None
-    name = pod[0].name
+    return Target(key, fuse_name(pod[0].name), url(text(pod[1], "status", "podIP"), port))
+
+
+def fuse_name(pod: str) -> str:
+    """The name of a FUSE client's target, by that of its pod."""
     for prefix in _PREFIXES:
-        name = name.removeprefix(prefix)
-    return Target(key, f"{SourceKind.CURVINE_FUSE}.{name}", url(text(pod[1], "status", "podIP"), port))
+        pod = pod.removeprefix(prefix)
+    return f"{SourceKind.CURVINE_FUSE}.{pod}"
 
 
 def fuse_port(client: Process) -> int | None:

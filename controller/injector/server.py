@@ -1,0 +1,57 @@
+"""The webhook over HTTPS: `/mutate` for the API server, `/readyz` for the kubelet."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+
+from aiohttp import web
+
+from controller.injector.review import Reviewer, admitted
+from tierdeck.errors import TierdeckError, UsageError
+
+ANSWER_SECONDS = 4.0
+"""Below the webhook's timeout, so that the API server gets an answer, and the reason with it."""
+_MOST_BYTES = 16 * 2**20
+_JSON = "application/json"
+
+
+def app_of(reviewer: Reviewer, is_ready: Callable[[], bool]) -> web.Application:
+    """What is served."""
+
+    async def mutate(request: web.Request) -> web.Response:
+        body = await request.read()
+        try:
+            answer = await asyncio.wait_for(asyncio.to_thread(reviewer.answer, body), ANSWER_SECONDS)
+        except TimeoutError:
+            answer = admitted(body, f"it was not decided within {ANSWER_SECONDS:g} s")
+        except TierdeckError as error:
+            return web.Response(status=400, text=f"{error.line()}\n")
+        return web.Response(body=answer, content_type=_JSON)
+
+    async def ready(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n") if is_ready() else web.Response(status=503, text="not ready yet\n")
+
+    app = web.Application(client_max_size=_MOST_BYTES)
+    app.router.add_post("/mutate", mutate)
+    app.router.add_get("/readyz", ready)
+    return app
+
+
+async def serve(app: web.Application, address: str, port: int, context: ssl.SSLContext, stop: asyncio.Event) -> None:
+    """Until told to stop; requests under way are answered.
+
+    Raises:
+        UsageError: the port can't be had.
+    """
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=ANSWER_SECONDS + 1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, address, port, ssl_context=context).start()
+    except OSError as error:
+        await runner.cleanup()
+        hint = "Set TIERDECK_INJECTOR_ADDRESS and TIERDECK_INJECTOR_PORT."
+        raise UsageError(f"can't serve the webhook on {address}:{port}: {error.strerror}", hint) from error
+    await stop.wait()
+    await runner.cleanup()
