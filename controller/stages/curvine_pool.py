@@ -101,7 +101,7 @@ def _commands(wishes: PoolWishes, *, is_old: bool) -> Iterator[str]:
 def _notes(wishes: PoolWishes, nodes: tuple[str, ...], is_old: bool) -> Iterator[str]:  # noqa: FBT001
     if is_old:
         yield "The pool has run: there is no file for a first start, which would erase it."
-        yield f"These values take the place of the release's: see helm get values {wishes.release} -n {wishes.namespace}."
+        yield f"The release's own values are lost with these: see helm get values {wishes.release} first."
         yield "Fewer workers, other paths or smaller directories lose what lies there."
     else:
         yield (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from controller.injector.mutation import ANNOTATION
 from controller.reading.fields import labels
 from controller.reading.opted_in import Misstated
-from controller.reading.origin import Origin
-from controller.resources import DEPLOYMENTS, PODS
+from controller.reading.origin import OWNERS, Origin
+from controller.resources import PODS
 from controller.stage import Evidence, Finding, Plan, State, View, Wishes
 from controller.stages.engines import Engine, claims_in_other_containers, container_of, engines_of, wiring_of
 from controller.stages.l2_plans import opting_in, opting_out, policies, restart
@@ -24,7 +24,7 @@ class L2Wiring:
     title = "Engines keep L2 on Curvine"
 
     def look(self, view: View) -> Finding:
-        blind = [one for one in (PODS, DEPLOYMENTS) if not view.objects.sees(one)]
+        blind = [one for one in (PODS, *OWNERS) if not view.objects.sees(one)]
         if blind:
             reasons = [f"{one.name} can't be seen: {view.objects.blind[one]}" for one in blind]
             return Finding(tuple(Evidence(State.UNKNOWN, "engines", reason) for reason in reasons))

@@ -126,9 +126,7 @@ def _patch(target: PolicyTarget) -> str:
         _missing("object.spec", "volumes", "'/spec/volumes'", "[]"),
         _unless("variables.claimed.size() > 0", "'/spec/volumes/-'", volume),
         _missing("object.metadata", "annotations", "'/metadata/annotations'", "{}"),
-        _unless(
-            "false", f"'/metadata/annotations/' + jsonpatch.escapeKey({_word(ANNOTATION)})", _word(note_of(target))
-        ),
+        f"[JSONPatch{{op: 'add', path: {note}, value: {_word(note_of(target))}}}]",
     )
     return "\n+ ".join(steps)
 
