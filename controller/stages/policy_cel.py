@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from controller.injector.mutation import ANNOTATION
+from controller.injector.mutation import ANNOTATION, explained
 from controller.reading.lmcache import FILE
 from controller.reading.opted_in import OFF, SWITCH
 from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, PolicyTarget
@@ -160,13 +160,9 @@ def _unless(there: str, path: str, value: str) -> str:
 
 def note_of(target: PolicyTarget) -> str:
     """The annotation: as the webhook's, without what was done to this very pod."""
-    told = {
-        "by": f"policy {target.name}",
-        "container": target.container,
-        "claim": target.wiring.policy.claim,
-        "url": target.wiring.url,
-        "identity": target.identity.facts(),
-    }
+    told = json.loads(explained(target.wiring, target.identity, target.container, ()))
+    told |= {"by": f"policy {target.name}"}
+    del told["did"]
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 

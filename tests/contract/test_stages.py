@@ -61,3 +61,11 @@ def test_a_field_of_a_wrong_type_never_raises(stage: Stage, data: st.DataObject)
         for make in (stage.plan, stage.undo):
             with contextlib.suppress(NoPlanError):
                 assert make(view, wishes).commands
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_a_stage_that_is_not_checked_says_so_and_has_no_plan(number: int) -> None:
+    stage, view = STAGES[number - 1], View(Objects("prod", {}))
+    assert [one.found for one in stage.look(view).evidence] == ["this version of Tierdeck does not check it yet"]
+    with pytest.raises(NoPlanError, match=f"stage {number} has no plan: this version of Tierdeck does not check it"):
+        stage.plan(view, Wishes())
