@@ -107,8 +107,8 @@ class ReplicaAccountant:
         self._early_gaps: dict[str, int] = dict(kept.get("early_gaps", {}))
         self._unattributed: dict[str, float] = dict(kept.get("unattributed", {}))
         self._ranks = Ranks(kept.get("ranks"))
-        meters = kept.get("meters", {})
-        self._meters = {target.name: _meter(target.kind, meters.get(target.name)) for target in replica.targets}
+        self._kinds = {target.name: target.kind for target in replica.targets}
+        self._meters = {name: _meter(kind, kept.get("meters", {}).get(name)) for name, kind in self._kinds.items()}
         engines = [target.name for target in replica.targets if target.kind is SourceKind.VLLM]
         self._paths = Paths(engines, kept.get("paths"))
         self._caches = [target.name for target in replica.targets if target.kind in _CACHES]
@@ -182,7 +182,6 @@ class ReplicaAccountant:
             notes |= change_notes(name, increases[name], readings[name], had_external=name in had_external)
         notes |= {rebased_note(name) for name, one in increases.items() if one.rebased and one.versions is None}
         notes |= {_same_process(name, first) for name, first in self._paths.memory().items()}
-        kinds = {target.name: target.kind for target in self._replica.targets}
         return Round(
             key=self._replica.key,
             at=at,
@@ -193,9 +192,9 @@ class ReplicaAccountant:
             ttft=first_tokens(increases[name] for name in self._paths.engines if name in increases),
             gauges=self._gauges(readings),
             salts=lookups_by_salt(increases.values()),
-            pool=pool_account(kinds, readings),
+            pool=pool_account(self._kinds, readings),
             memory=self.memory(),
-            mounts=tuple(mounts_of(kinds, readings, at)),
+            mounts=tuple(mounts_of(self._kinds, readings, at)),
         )
 
     def _increase(self, name: str, reading: TargetReading) -> Increase:

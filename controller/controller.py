@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from dataclasses import replace
 from importlib.metadata import version
 
 import structlog
@@ -17,6 +18,8 @@ from controller.api.mirror import Mirror
 from controller.api.watches import Watches
 from controller.backends import BACKENDS
 from controller.inventory import Inventory, Seen
+from controller.l2_file import L2Source
+from controller.objects import Objects
 from controller.writing import NAME, write
 from db import Store
 from health.pulse import Pulse
@@ -47,6 +50,9 @@ class Controller:
         Args:
             stop: ends it, once set.
             pulse: told whenever one of its loops comes round.
+
+        Raises:
+            UsageError: the file of L2 policies can't be used.
         """
         self._settings = settings
         self._store = store
@@ -57,6 +63,7 @@ class Controller:
         self._watches = Watches(api, self._mirror, settings.namespaces, stop)
         self._inventory: Inventory | None = None
         self._trouble = ""
+        self._l2 = L2Source(settings.l2_file)
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
 
@@ -76,7 +83,7 @@ class Controller:
             is_waiting = self._inventory is not None and self._inventory.is_waiting
             soon = min(_WAITING_SECONDS, max(self._settings.drift_seconds, _TICK_SECONDS))
             longest = soon if is_waiting or self._trouble else _IDLE_SECONDS
-            is_due = changes != seen or time.monotonic() - looked_at >= longest
+            is_due = self._l2.look() or changes != seen or time.monotonic() - looked_at >= longest
             if not is_due or not self._mirror.is_complete or stop.wait(_SETTLE_SECONDS):
                 continue
             seen, looked_at = self._mirror.changes, time.monotonic()
@@ -91,18 +98,22 @@ class Controller:
     def _step(self) -> None:
         """Look once, and write it; what can't be written now is seen again at the next look."""
         served = self._watches.served
-        objects = self._mirror.look()
+        objects = self._look()
         try:
             inventory = self._inventory or self._begin()
             seen = inventory.look(objects, served.unknown if served is not None else (), time.time())
             if self._watches.ask(objects.asked):  # what was just read of ConfigMaps counts before anything is told
-                seen = inventory.look(self._mirror.look(), seen.sighting.unknown_kinds, time.time())
+                seen = inventory.look(self._look(), seen.sighting.unknown_kinds, time.time())
             self._write(seen)
         except TierdeckError as error:
             self._say(error.line())
         except Exception as error:  # one odd object must not end the loop for the whole cluster: told as trouble
             log.exception("look_failed")
             self._trouble = f"a fault of Tierdeck's own, the inventory is not up to date: {error!r}"
+
+    def _look(self) -> Objects:
+        """The cluster's objects, with who is to have L2."""
+        return replace(self._mirror.look(), l2=self._l2.file)
 
     def _say(self, trouble: str) -> None:
         """Once in the log, and as trouble for as long as it lasts; empty: there is none."""
@@ -133,7 +144,7 @@ class Controller:
     def _beats(self) -> None:
         while not self._stop.is_set():
             self._pulse.beat("heartbeat")
-            trouble, now = self._watches.trouble or self._trouble, time.time()
+            trouble, now = self._watches.trouble or self._trouble or self._l2.trouble, time.time()
             try:
                 self._store.beat(NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
             except TierdeckError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.resources import CONFIG_MAPS, Resource
+from tierdeck.l2.file import L2File
 
 Raw = Mapping[str, Any]
 """An object as the API's JSON has it; fields may be missing or of a wrong type: read it with care."""
@@ -20,6 +21,7 @@ class Objects:
         kinds: by resource and (namespace, name).
         blind: resources that can't be seen, with the reason: their absence says nothing.
         config_maps: by (namespace, name), those asked for before that could be read.
+        l2: which endpoints are to have L2 by the injector.
         asked: filled with the (namespace, name) of each ConfigMap asked for; those that are missing are read next.
     """
 
@@ -28,6 +30,7 @@ class Objects:
     blind: Mapping[Resource, str] = field(default_factory=dict)
     config_maps: Mapping[tuple[str, str], Raw] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
+    l2: L2File = field(default_factory=L2File)
 
     def all(self, resource: Resource) -> Iterable[Raw]:
         """Every object of a kind; empty where it can't be seen."""

@@ -79,13 +79,16 @@ class View:
     """One look at a cluster.
 
     Attributes:
-        file: the file of L2 policies.
         policy_version: in which version the API server has MutatingAdmissionPolicy; empty: in none.
     """
 
     objects: Objects
-    file: L2File = field(default_factory=L2File)
     policy_version: str = ""
+
+    @property
+    def file(self) -> L2File:
+        """The file of L2 policies."""
+        return self.objects.l2
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,11 +104,8 @@ def _view(form: str) -> View:
     """The cluster, looked at once."""
     from controller.api.discovery import policy_version
     from controller.looking import look_once
-    from tierdeck.l2.file import read_l2_file
     from tierdeck.settings import load_settings
 
-    settings = load_settings()
-    file = read_l2_file(settings.l2_file)
-    looked = look_once(settings, time.time())
+    looked = look_once(load_settings(), time.time())
     version = policy_version(looked.api) if form == "mutatingadmissionpolicy" else ""
-    return View(looked.objects, file, version)
+    return View(looked.objects, version)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
-
-import structlog
+from dataclasses import replace
 
 from controller.injector.safety import MountBook
+from controller.l2_file import L2Source
 from db import Store
 from health.pulse import Pulse
 from tierdeck.errors import TierdeckError
-from tierdeck.l2.file import L2File, read_l2_file
-
-log = structlog.get_logger()
 
 _EVERY_SECONDS = 5.0
 
@@ -22,17 +18,16 @@ _EVERY_SECONDS = 5.0
 class Bookkeeper:
     """Keeps the newest of both: the mounts that the store has, and the file of policies."""
 
-    def __init__(self, store: Store, cluster: str, file: Path | None, stale_after_seconds: float) -> None:
-        """
-        Raises:
-            UsageError: the file can't be used.
-        """
+    def __init__(self, store: Store, cluster: str, policies: L2Source, stale_after_seconds: float) -> None:
         self._store = store
         self._cluster = cluster
-        self._path = file
-        self.file: L2File = read_l2_file(file)
+        self._policies = policies
         self.book = MountBook(stale_after_seconds=stale_after_seconds)
-        self.trouble = ""
+
+    @property
+    def trouble(self) -> str:
+        """What could not be read; empty: all could."""
+        return self._policies.trouble or self.book.trouble
 
     def run(self, stop: threading.Event, pulse: Pulse) -> None:
         """Until told to stop."""
@@ -43,23 +38,10 @@ class Bookkeeper:
 
     def look(self) -> None:
         """Read both once; what can't be read stays as it was, and is said."""
-        self.trouble = self._read_file() or self._read_mounts()
-
-    def _read_mounts(self) -> str:
+        self._policies.look()
         try:
             mounts = {one.target: one for one in self._store.mounts(self._cluster)}
         except TierdeckError as error:
-            self.book = MountBook(self.book.mounts, self.book.read_at, error.line(), self.book.stale_after_seconds)
-            return error.line()
-        self.book = MountBook(mounts, time.time(), "", self.book.stale_after_seconds)
-        return ""
-
-    def _read_file(self) -> str:
-        try:
-            found = read_l2_file(self._path)
-        except TierdeckError as error:
-            return f"{error.line()} The one before it still holds."
-        if found != self.file:
-            log.info("l2_file_changed", enabled=found.enabled, endpoints=len(found.endpoints))
-            self.file = found
-        return ""
+            self.book = replace(self.book, trouble=error.line())
+        else:
+            self.book = replace(self.book, mounts=mounts, read_at=time.time(), trouble="")

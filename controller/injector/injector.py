@@ -15,13 +15,14 @@ from controller.api.client import Api
 from controller.api.errors import NotServedError
 from controller.api.mirror import Mirror
 from controller.api.watcher import Place, Watcher
+from controller.injector import keeper
 from controller.injector.book import Bookkeeper
 from controller.injector.decision import Decision, Sight, decide
-from controller.injector.keeper import Certificates, Files, Keeper, Shared
 from controller.injector.review import Reviewer
 from controller.injector.safety import CSI_NODE, FUSE
 from controller.injector.server import app_of, serve
 from controller.injector.telling import Teller
+from controller.l2_file import L2Source
 from controller.objects import Raw
 from controller.resources import CLAIMS, NODES, PODS, STORAGE_CLASSES, Resource, path_of
 from db import Store
@@ -52,12 +53,14 @@ class Injector:
         self._pulse = pulse
         self._stop = threading.Event()
         self._mirror = Mirror(settings.cluster)
+        self._mirror.take_config_maps({}, "the injector reads none")
         stale = settings.stale_after_seconds
-        self._books = Bookkeeper(store, settings.cluster, settings.l2_file, stale)
+        self._policies = L2Source(settings.l2_file)
+        self._books = Bookkeeper(store, settings.cluster, self._policies, stale)
         self._teller = Teller(api, store, settings.cluster)
         lifetime = settings.injector_certificate_seconds
         self._has_certificate = threading.Event()
-        self._keeper = Keeper(_certificates(settings, api), self._has_certificate.set, lifetime / 20)
+        self._keeper = keeper.Keeper(_certificates(settings, api), self._has_certificate.set, lifetime / 20)
         self._watchers = [Watcher(api, place, self._mirror, self._stop) for place in _places(settings.namespaces)]
         for place in _places(settings.namespaces):
             self._mirror.expect(place.resource, place.namespace)
@@ -80,7 +83,7 @@ class Injector:
         """
         if not self._mirror.is_complete:
             raise TierdeckError("the cluster's claims and nodes are not known yet")
-        sight = Sight(self._mirror.look(), self._books.book, self._books.file, self._get)
+        sight = Sight(self._mirror.look(), self._books.book, self._policies.file, self._get)
         return decide(sight, pod, namespace, time.time())
 
     def run(self, stop: threading.Event) -> None:
@@ -153,16 +156,16 @@ def _places(namespaces: tuple[str, ...]) -> list[Place]:
     return [Place(NODES, "v1"), Place(STORAGE_CLASSES, "v1"), Place(PODS, "v1", labels=_CURVINES), *claims]
 
 
-def _certificates(settings: Settings, api: Api) -> Certificates:
+def _certificates(settings: Settings, api: Api) -> keeper.Certificates:
     """Of files, where some are named, else of our own."""
     certificate, key = settings.injector_cert_file, settings.injector_key_file
     if certificate is not None and key is not None:
-        return Files(certificate, key)
+        return keeper.Files(certificate, key)
     if not settings.injector_secret or not settings.injector_webhook:
         raise UsageError(
             "the injector needs a certificate",
             "Set TIERDECK_INJECTOR_SECRET and TIERDECK_INJECTOR_WEBHOOK, or TIERDECK_INJECTOR_CERT_FILE and _KEY_FILE.",
         )
     names = tuple(filter(None, (name.strip() for name in settings.injector_names.split(","))))
-    seconds = settings.injector_certificate_seconds
-    return Shared(api, settings.injector_secret, settings.injector_webhook, names, seconds)
+    place = keeper.Place(settings.injector_secret, settings.injector_webhook)
+    return keeper.Shared(api, place, keeper.Order(names, settings.injector_certificate_seconds))

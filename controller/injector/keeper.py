@@ -67,35 +67,58 @@ class Files:
             raise UsageError(f"the webhook's certificate can't be read: {error}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where certificates of our own are kept.
+
+    Attributes:
+        secret: `namespace/name`; it has to be there.
+        webhook: name of the configuration that is told to trust them.
+    """
+
+    secret: str
+    webhook: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What they are to be.
+
+    Attributes:
+        names: DNS names and addresses under which the API server calls.
+        seconds: for how long one is good.
+    """
+
+    names: tuple[str, ...]
+    seconds: float
+
+
 class Shared:
     """Certificates of our own in one Secret, and their authorities in the webhook's configuration."""
 
-    def __init__(self, api: Api, secret: str, webhook: str, names: tuple[str, ...], seconds: float) -> None:
+    def __init__(self, api: Api, place: Place, order: Order, clock: Callable[[], float] = time.time) -> None:
         """
         Args:
-            secret: `namespace/name`; it has to be there.
-            webhook: name of the configuration.
-            names: DNS names and addresses under which the API server calls.
-            seconds: for how long a certificate is good.
+            clock: epoch seconds.
         """
-        namespace, _, name = secret.partition("/")
+        namespace, _, name = place.secret.partition("/")
         self._api = api
         self._secret = path_of(SECRETS, namespace, name)
-        self._webhook = path_of(WEBHOOKS, "", webhook)
-        self._names = names
-        self._seconds = seconds
+        self._webhook = path_of(WEBHOOKS, "", place.webhook)
+        self._order = order
+        self._clock = clock
 
     def look(self) -> Pair | None:
         pairs = self._pairs()
         self._publish(bundle(pairs))
-        return served(pairs, time.time())
+        return served(pairs, self._clock())
 
     def _pairs(self) -> tuple[Pair, ...]:
         """Those of the Secret; the replica that is first renews them, the others take what it wrote."""
         while True:
             secret = self._api.get(self._secret, read_seconds=_READ_SECONDS)
             known = read(_decoded(text(secret, "data", _KEY)))
-            pairs = renewed(known, self._names, time.time(), self._seconds)
+            pairs = renewed(known, self._order.names, self._clock(), self._order.seconds)
             if pairs == known:
                 return pairs
             kept: dict[str, Any] = {**secret, "data": {_KEY: base64.b64encode(written(pairs).encode()).decode()}}

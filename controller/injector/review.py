@@ -97,7 +97,7 @@ def _warned(reason: str) -> Mapping[str, object]:
 
 
 def _patched(decision: Injected) -> Mapping[str, object]:
-    if not decision.patch.operations:
+    if not decision.wired.patch.operations:
         return {}
-    written = json.dumps(list(decision.patch.operations)).encode()
+    written = json.dumps(list(decision.wired.patch.operations)).encode()
     return {"patchType": "JSONPatch", "patch": base64.b64encode(written).decode()}

@@ -17,15 +17,19 @@ _MOST_BYTES = 16 * 2**20
 _JSON = "application/json"
 
 
-def app_of(reviewer: Reviewer, is_ready: Callable[[], bool]) -> web.Application:
-    """What is served."""
+def app_of(reviewer: Reviewer, is_ready: Callable[[], bool], answer_seconds: float = ANSWER_SECONDS) -> web.Application:
+    """What is served.
+
+    Args:
+        answer_seconds: a review that takes longer is answered with the pod as it is.
+    """
 
     async def mutate(request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            answer = await asyncio.wait_for(asyncio.to_thread(reviewer.answer, body), ANSWER_SECONDS)
+            answer = await asyncio.wait_for(asyncio.to_thread(reviewer.answer, body), answer_seconds)
         except TimeoutError:
-            answer = admitted(body, f"it was not decided within {ANSWER_SECONDS:g} s")
+            answer = admitted(body, f"it was not decided within {answer_seconds:g} s")
         except TierdeckError as error:
             return web.Response(status=400, text=f"{error.line()}\n")
         return web.Response(body=answer, content_type=_JSON)

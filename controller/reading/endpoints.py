@@ -8,6 +8,7 @@ from controller.backend import Found as Result
 from controller.reading.configured import agreed, agreed_strategy
 from controller.reading.fields import items, mapping, text
 from controller.reading.images import versions_of
+from controller.reading.l2_wanted import l2_problems, with_l2
 from controller.reading.lineage import Found
 from controller.reading.owners import changed_by, owners_of
 from controller.reading.parts import Parts
@@ -26,7 +27,7 @@ from tierdeck.fleet import FLEET, Endpoint, Replica, ReplicaKey, Target
 
 def assemble(scene: Scene, parts: Parts) -> Result:
     """The endpoint as the store and the collectors take it."""
-    cluster = scene.objects.cluster
+    cluster, parts = scene.objects.cluster, with_l2(scene, parts)
     members = members_of(scene, parts)
     others = [
         (pod, one, scene.pod(pod, parts.given))
@@ -116,6 +117,7 @@ def _claims(scene: Scene, members: Sequence[Member]) -> tuple[Claim, ...]:
 def _problems(scene: Scene, members: Sequence[Member], parts: Parts, claims: Sequence[Claim]) -> list[str]:
     found = list(member_problems(members, parts))
     found += [sentence for claim in claims if (sentence := cosmetic(claim))]
+    found += l2_problems(scene, members, parts)
     if not scene.objects.sees(PODS):
         found.append(f"{parts.source[0]}: pods can't be read ({scene.objects.blind[PODS]}), so it has no targets.")
     return found

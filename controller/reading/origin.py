@@ -36,6 +36,7 @@ class Origin:
     Attributes:
         workload: its Deployment or the like; None: nothing made it.
         source: the custom resource; None: there is none.
+        revision: the ReplicaSet between pod and Deployment; None: there is none.
         missing: an owner that is named and not there: what it states is not known; empty: all are.
     """
 
@@ -43,6 +44,7 @@ class Origin:
     workload: Found | None = None
     source: Found | None = None
     missing: str = ""
+    revision: Found | None = None
 
     @property
     def objects(self) -> tuple[Found, ...]:
@@ -64,6 +66,7 @@ def origin_of(pod: Raw, namespace: str, get: Lookup) -> Origin:
     name = text(pod, "metadata", "name") or f"{text(pod, 'metadata', 'generateName')}…"
     workload: Found | None = None
     source: Found | None = None
+    revision: Found | None = None
     missing = ""
     raw = pod
     for _ in range(_MOST_STEPS):
@@ -79,7 +82,8 @@ def origin_of(pod: Raw, namespace: str, get: Lookup) -> Origin:
             source = ref, found
             break
         workload, raw = (ref, found), found
-    return Origin((ObjectRef("Pod", namespace, name), pod), workload, source, missing)
+        revision = workload if resource is REPLICA_SETS else revision
+    return Origin((ObjectRef("Pod", namespace, name), pod), workload, source, missing, revision)
 
 
 def _owner(raw: Raw) -> tuple[Resource | None, Raw]:

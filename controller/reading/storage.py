@@ -94,11 +94,14 @@ class Storage:
         found = self.at(path, process)
         if found is None:
             return StatedSize.unknown(f"{path} is on no claim: each replica has its own", written, where)
-        claim, mount = found
+        return self.on_claim(found[0], text(found[1], "mountPath"), written, where)
+
+    def on_claim(self, claim: Claim, path: str, written: str, where: str) -> StatedSize:
+        """L2 on a claim that is mounted at a path."""
         if claim.provisioner != PROVISIONER:
             what = f"claim {claim.namespace}/{claim.name} ({claim.provisioner or 'provisioner not told'})"
             return StatedSize.unknown(f"{path} is on {what}, and LMCache keeps no limit there", written, where)
-        pool, at = self.pool_of(claim), f"claim {claim.namespace}/{claim.name} at {text(mount, 'mountPath')}"
+        pool, at = self.pool_of(claim), f"claim {claim.namespace}/{claim.name} at {path}"
         if pool is None:
             return StatedSize.unknown("which Curvine pool the claim lies in is not told", f"Curvine, {at}", where)
         words = f"Curvine pool {pool.name}, {at}"

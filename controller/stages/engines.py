@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from controller.injector.decision import Injected, engine_of, wired
+from controller.injector.wired import Wired, engine_of, wired
 from controller.objects import Objects, Raw
 from controller.reading.configs import Configs
 from controller.reading.fields import items, mapping, text
@@ -67,7 +67,7 @@ def chosen(view: View, names: Sequence[str]) -> list[Engine]:
     return [one for one in found if isinstance(one.wanted, L2Policy)]
 
 
-def wiring_of(view: View, origin: Origin, policy: L2Policy) -> Injected | str:
+def wiring_of(view: View, origin: Origin, policy: L2Policy) -> Wired | str:
     """What wires a pod, or why nothing can."""
     return wired(origin, Configs(view.objects, origin.pod[0].namespace), policy)
 

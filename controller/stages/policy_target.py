@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller.injector.decision import engine_of
+from controller.injector.wired import engine_of
 from controller.reading.configs import Configs
 from controller.reading.fields import items, mapping, text, words
 from controller.reading.lineage import template_spec
@@ -71,7 +71,7 @@ def target_of(view: View, engine: Engine) -> PolicyTarget | str:
         ref.namespace,
         selector,
         process.name,
-        Wiring(engine.wanted, made.identity.directory),
+        made.wiring,
         made.identity,
         tuple(words(container, "command")),
         tuple(words(container, "args")),

@@ -19,6 +19,10 @@ from tests.support.kube_rest import Manifest
 from tierdeck.settings import Settings
 
 POSTGRESQL: Manifest = {"database": {"type": "postgresql", "postgresql": {"existingSecret": "store"}}}
+L2: Manifest = {
+    **POSTGRESQL,
+    "injector": {"enabled": True, "policies": {"defaults": {"claim": "curvine-pvc"}, "endpoints": {"llm/chat": {}}}},
+}
 EVERYTHING: Manifest = {
     "cluster": "east",
     "image": {"repository": "example/tierdeck", "digest": "sha256:" + "0" * 64, "pullSecrets": [{"name": "registry"}]},
@@ -64,6 +68,8 @@ SETS: dict[str, Manifest] = {
     "everything": EVERYTHING,
     "a Prometheus": PROMETHEUS,
     "without the API": {"controller": {"enabled": False}, "console": {"enabled": False}},
+    "l2": L2,
+    "l2 by cert-manager": {**L2, "injector": {**L2["injector"], "certManager": {"enabled": True}}},
     "namespaces": {"namespaces": ["a"], "rights": {"clusterResources": False}},
 }
 
@@ -144,14 +150,15 @@ def test_the_embedded_store_has_one_pod_that_is_never_there_twice(helm: Helm) ->
     assert not [one for one in objects if one["kind"] == "Job"], "a hook can't mount what is not there yet"
 
 
-def test_only_the_controllers_container_gets_a_token(helm: Helm) -> None:
+def test_only_who_speaks_to_the_api_gets_a_token(helm: Helm) -> None:
     token = "/var/run/secrets/kubernetes.io/serviceaccount"
     for values in SETS.values():
         objects = helm.template(values)
         mounting = [
             one["name"] for one in containers(objects) if token in {mount["mountPath"] for mount in one["volumeMounts"]}
         ]
-        assert mounting == ["controller"][: values.get("controller", {}).get("enabled", True)]
+        expected = ["controller"] if values.get("controller", {}).get("enabled", True) else []
+        assert mounting == expected + (["injector"] if "injector" in values else [])
         accounts = [one for one in objects if one["kind"] == "ServiceAccount"]
         assert accounts
         assert not any(one["automountServiceAccountToken"] for one in accounts)
@@ -270,6 +277,8 @@ def as_set(given: list[Manifest]) -> set[tuple[str, str, frozenset[str]]]:
         ({"prometheus": {"username": "me"}}, "a user needs the key of its password"),
         ({"prometheus": {"username": "a", "passwordKey": "p", "existingSecret": "s", "awsRegion": "x"}}, "keep one"),
         ({"ingress": {"enabled": True, "hosts": ["a"]}, "console": {"enabled": False}}, "no console here"),
+        ({"injector": {"enabled": True}}, "the webhook has pods of its own; it takes database.type postgresql"),
+        ({**L2, "controller": {"enabled": False}}, "nothing tells where Curvine's mounts are"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused_with_a_sentence(

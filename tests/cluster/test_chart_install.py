@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from controller.api.rights import READ, rules
-from tests.cluster.test_chart import EVERYTHING, POSTGRESQL, as_set
+from tests.cluster.test_chart import EVERYTHING, L2, POSTGRESQL, as_set
 from tests.support.cluster import Cluster
 from tests.support.cluster_namespace import fresh_namespace
 from tests.support.helm import CHART, Helm
@@ -76,7 +76,7 @@ def test_an_install_on_postgresql_waits_for_its_migration(
 def test_everything_at_once_is_admitted(cluster: Cluster, rest: Rest, helm: Helm, restricted: str) -> None:
     # By server-side apply as a dry run, which all of the API server's checks precede.
     unknown = {"PodMonitor", "Role", "RoleBinding"}  # of a kind, or in namespaces, that this server has not
-    for one in helm.template(EVERYTHING):
+    for one in (*helm.template(EVERYTHING), *helm.template(L2)):
         if one["kind"] not in unknown:
             if "namespace" in one["metadata"]:
                 one["metadata"]["namespace"] = restricted

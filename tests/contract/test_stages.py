@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_a_field_of_a_wrong_type_never_raises(stage: Stage, data: st.DataObject)
             broken[at] = data.draw(st.sampled_from(WRONG))
             break
         broken = broken[at]
-    view = View(objects_of(found), FILE, "v1")
+    view = View(replace(objects_of(found), l2=FILE), "v1")
     assert stage.look(view).evidence
     for wishes in (Wishes(), Wishes({}, "mutatingadmissionpolicy")):
         for make in (stage.plan, stage.undo):

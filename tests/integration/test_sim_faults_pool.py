@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from collectors.body import interpret
+from collectors.pool import mounts_of
 from collectors.sources import BY_KIND
 from lab.sim.faults import BY_NAME
 from lab.sim.fleet import NoAnswerError
 from tests.unit.lab_sim.faulty import WHERE, A, B, by_name, gauge, off, on, sample, share, warm
+from tests.unit.lab_sim.scraping import Scraper
 from tierdeck.fleet import FLEET, SourceKind
+from tierdeck.l2.mounts import Mount
 from tierdeck.readings import Reading
 
 
@@ -37,9 +40,21 @@ def l2_unreadable() -> None:
     assert (scraper.tiers(A).found_not_loaded.value or 0) > 0
 
 
+def trouble_of_mount(scraper: Scraper) -> str:
+    """What a FUSE client's page tells of its mount, as the injector judges it."""
+    name = f"{SourceKind.CURVINE_FUSE}.{A}"
+    reading, _ = interpret(BY_KIND[SourceKind.CURVINE_FUSE], scraper.fleet.body("curvine", "_fleet", name))
+    assert reading is not None
+    at = scraper.fleet.timeline.wall()
+    (page,) = mounts_of({name: SourceKind.CURVINE_FUSE}, {name: reading}, at)
+    return Mount("curvine", name, page, at).trouble(at, 45.0)
+
+
 def fuse_hang() -> None:
     scraper = warm()
+    assert trouble_of_mount(scraper) == ""
     on(scraper, "fuse-hang", 300.0)
+    assert "its mount hangs" in trouble_of_mount(scraper)
     assert share(scraper, A, "l2") == 0
     text = scraper.fleet.body("curvine", "_fleet", f"curvine-fuse.{A}")
     assert sample(text, "curvine_fuse_reply_queue_depth") > 0
@@ -50,6 +65,7 @@ def fuse_hang() -> None:
     submitted, ended = (f"lmcache_mp_l2_store_{what}_requests_total" for what in ("submitted", "completed"))
     assert sample(page, submitted) > sample(page, ended) + 2
     off(scraper, "fuse-hang")
+    assert trouble_of_mount(scraper) == ""
     assert sample(scraper.fleet.body("curvine", "_fleet", f"curvine-fuse.{A}"), "curvine_fuse_reply_queue") == 0
 
 

@@ -223,3 +223,11 @@ def test_events_past_their_retention_go(store: Store) -> None:
     assert store.prune(T0, keep) == 0
     assert store.prune(T0, keep, event_seconds=99) == 1
     assert words_of(store) == ["new"]
+
+
+def test_what_no_sighting_sees_is_told_once(store: Store) -> None:
+    event = Event("east", "llm/chat", "", 1000.0, EventKind.L2_WITHHELD, "Deployment llm/chat", "no L2", "l2/1")
+    assert store.tell("east", [event, event], 1001.0) == 1
+    assert store.tell("east", [event], 1002.0) == 0
+    assert store.sighted("east") == [], "telling is no sighting"
+    assert list(store.events(0, 2000, "east")["words"]) == ["no L2"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -73,23 +72,6 @@ class L2File:
     def listed(self, names: Iterable[str]) -> tuple[str, L2Options] | None:
         """The first of these names that is listed, with its own options; None where none is."""
         return next(((name, self.endpoints[name]) for name in names if name in self.endpoints), None)
-
-
-def read_l2_file(path: Path | None) -> L2File:
-    """Read the file; no path: nobody is listed.
-
-    Raises:
-        UsageError: it is missing or broken; one line that names the key.
-    """
-    if path is None:
-        return L2File()
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "TIERDECK_L2_FILE names the file.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not YAML: {error.reason}") from error
-    return parse_l2(text, str(path))
 
 
 def parse_l2(text: str, where: str) -> L2File:

@@ -42,6 +42,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s-%s-observe" .Release.Namespace (include "tierdeck.fullname" .) -}}
 {{- end -}}
 
+{{- define "tierdeck.injectorRole" -}}
+{{- printf "%s-%s-injector" .Release.Namespace (include "tierdeck.fullname" .) -}}
+{{- end -}}
+
+{{/* Of the whole cluster, as its webhook's configuration is. */}}
+{{- define "tierdeck.webhook" -}}
+{{- printf "%s-%s-l2" .Release.Namespace (include "tierdeck.fullname" .) -}}
+{{- end -}}
+
 {{- define "tierdeck.account" -}}
 {{- printf "%s-%s" (include "tierdeck.fullname" .root) .process -}}
 {{- end -}}

@@ -30,14 +30,14 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- with $root.Values.affinity }}
 affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if eq .component "console" }}
+{{- if has .component (list "console" "injector") }}
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels: {{- include "tierdeck.selector" $root | nindent 8 }}
-        app.kubernetes.io/component: console
+        app.kubernetes.io/component: {{ .component }}
 {{- end }}
 terminationGracePeriodSeconds: 30
 {{- if eq .component "deck" }}
@@ -74,8 +74,16 @@ volumes:
   - name: notify
     secret: {secretName: {{ $root.Values.alerting.existingSecret }}, defaultMode: 0440}
   {{- end }}
-  {{- if has "controller" .processes }}
-  {{- /* The service account's token, as it would be mounted by itself, for the controller's container only. */}}
+  {{- if and $root.Values.injector.enabled (or (has "controller" .processes) (has "injector" .processes)) }}
+  - name: l2
+    configMap: {name: {{ include "tierdeck.fullname" $root }}-l2}
+  {{- end }}
+  {{- if and (has "injector" .processes) $root.Values.injector.certManager.enabled }}
+  - name: webhook
+    secret: {secretName: {{ include "tierdeck.fullname" $root }}-injector, defaultMode: 0440}
+  {{- end }}
+  {{- if or (has "controller" .processes) (has "injector" .processes) }}
+  {{- /* The service account's token, as it would be mounted by itself, for containers that speak to the API only. */}}
   - name: kube-api-access
     projected:
       defaultMode: 0440
@@ -99,8 +107,10 @@ metadata:
   labels: {{- include "tierdeck.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ .component }}
 spec:
-  replicas: {{ ternary $root.Values.console.replicas 1 (eq .component "console") }}
-  {{- if ne .component "console" }}
+  replicas: {{ dig .component "replicas" 1 (pick $root.Values "console" "injector") }}
+  {{- if eq .component "injector" }}
+  strategy: {rollingUpdate: {maxUnavailable: 0, maxSurge: 1}}
+  {{- else if ne .component "console" }}
   # Never two of them: each writes what it sees, and the embedded store's volume has one owner.
   strategy: {type: Recreate}
   {{- end }}

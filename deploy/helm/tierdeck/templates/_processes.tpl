@@ -112,6 +112,9 @@ livenessProbe:
     {{- include "tierdeck.env" . | nindent 4 }}
     - {name: TIERDECK_METRICS_ADDRESS, value: 0.0.0.0}
     - {name: TIERDECK_METRICS_PORT, value: "9465"}
+    {{- if .Values.injector.enabled }}
+    - {name: TIERDECK_L2_FILE, value: /etc/tierdeck/l2/l2.yaml}
+    {{- end }}
     {{- with .Values.namespaces }}
     - {name: TIERDECK_KUBE_NAMESPACES, value: {{ join "," . | quote }}}
     {{- end }}
@@ -123,6 +126,62 @@ livenessProbe:
   volumeMounts:
     {{- include "tierdeck.mounts" (dict "root" . "process" "controller") | nindent 4 }}
     - {name: kube-api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+    {{- if .Values.injector.enabled }}
+    - {name: l2, mountPath: /etc/tierdeck/l2, readOnly: true}
+    {{- end }}
+{{- end -}}
+
+{{/* Ready once it knows the claims and nodes and has a certificate; until then the API server makes pods as they are. */}}
+{{- define "tierdeck.injector" -}}
+{{- $name := include "tierdeck.fullname" . }}
+- name: injector
+  image: {{ include "tierdeck.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  command: [python, -m, controller, injector]
+  env:
+    {{- include "tierdeck.env" . | nindent 4 }}
+    - {name: TIERDECK_METRICS_ADDRESS, value: 0.0.0.0}
+    - {name: TIERDECK_METRICS_PORT, value: "9467"}
+    - {name: TIERDECK_L2_FILE, value: /etc/tierdeck/l2/l2.yaml}
+    - {name: TIERDECK_INJECTOR_ADDRESS, value: 0.0.0.0}
+    - {name: TIERDECK_INJECTOR_PORT, value: "9443"}
+    {{- if .Values.injector.certManager.enabled }}
+    - {name: TIERDECK_INJECTOR_CERT_FILE, value: /etc/tierdeck/webhook/tls.crt}
+    - {name: TIERDECK_INJECTOR_KEY_FILE, value: /etc/tierdeck/webhook/tls.key}
+    {{- else }}
+    - {name: TIERDECK_INJECTOR_NAMES, value: "{{ $name }}-injector.{{ .Release.Namespace }}.svc"}
+    - {name: TIERDECK_INJECTOR_SECRET, value: "{{ .Release.Namespace }}/{{ $name }}-injector"}
+    - {name: TIERDECK_INJECTOR_WEBHOOK, value: {{ include "tierdeck.webhook" . }}}
+    {{- end }}
+    {{- with .Values.namespaces }}
+    - {name: TIERDECK_KUBE_NAMESPACES, value: {{ join "," . | quote }}}
+    {{- end }}
+  ports:
+    - {name: webhook, containerPort: 9443, protocol: TCP}
+    - {name: injector, containerPort: 9467, protocol: TCP}
+  startupProbe:
+    httpGet: {path: /metrics, port: injector}
+    periodSeconds: 2
+    failureThreshold: 60
+    timeoutSeconds: 5
+  readinessProbe:
+    httpGet: {path: /readyz, port: webhook, scheme: HTTPS}
+    periodSeconds: 5
+    timeoutSeconds: 5
+  livenessProbe:
+    httpGet: {path: /healthz, port: injector}
+    periodSeconds: 20
+    failureThreshold: 3
+    timeoutSeconds: 10
+  resources: {{- toYaml .Values.injector.resources | nindent 4 }}
+  securityContext: {{- include "tierdeck.securityContext" . | nindent 4 }}
+  volumeMounts:
+    {{- include "tierdeck.mounts" (dict "root" . "process" "injector") | nindent 4 }}
+    - {name: kube-api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+    - {name: l2, mountPath: /etc/tierdeck/l2, readOnly: true}
+    {{- if .Values.injector.certManager.enabled }}
+    - {name: webhook, mountPath: /etc/tierdeck/webhook, readOnly: true}
+    {{- end }}
 {{- end -}}
 
 {{- define "tierdeck.alerting" -}}

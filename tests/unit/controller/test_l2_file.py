@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from controller.l2_file import L2Source
 from tierdeck.errors import UsageError
-from tierdeck.l2.file import parse_l2, read_l2_file
+from tierdeck.l2.file import parse_l2
 from tierdeck.l2.policy import L2Policy
 from tierdeck.l2.wiring import Wiring
 
@@ -30,7 +31,7 @@ def test_an_endpoint_has_its_own_options_over_those_of_all() -> None:
 
 
 def test_without_a_file_nobody_is_listed() -> None:
-    file = read_l2_file(None)
+    file = L2Source(None).file
     assert file.enabled
     assert file.listed(["inference/chat"]) is None
     assert file.defaults.policy("nothing") is None
@@ -58,7 +59,21 @@ def test_a_fault_is_named_by_its_key(text: str, words: str) -> None:
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"l2\.yaml: No such file"):
-        read_l2_file(tmp_path / "l2.yaml")
+        L2Source(tmp_path / "l2.yaml")
+
+
+def test_a_file_that_breaks_later_changes_nothing_and_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "l2.yaml"
+    path.write_text(WHOLE, "utf-8")
+    source = L2Source(path)
+    path.write_text("enabled: [", "utf-8")
+    assert not source.look()
+    assert source.file.enabled
+    assert "not YAML" in source.trouble
+    path.write_text("enabled: false", "utf-8")
+    assert source.look()
+    assert (source.file.enabled, source.trouble) == (False, "")
+    assert not source.look()
 
 
 def test_the_address_ends_in_the_models_own_directory() -> None:

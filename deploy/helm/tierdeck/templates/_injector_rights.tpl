@@ -1,0 +1,16 @@
+{{/* The rules of controller/api/rights.py for the injector; a test holds them to it. */}}
+
+{{- define "tierdeck.injectorClusterRules" -}}
+- {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
+- {apiGroups: ["storage.k8s.io"], resources: [storageclasses], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [get, list, watch]}
+- {apiGroups: ["apps"], resources: [replicasets], verbs: [get]}
+- {apiGroups: ["apps"], resources: [deployments], verbs: [get]}
+- {apiGroups: ["apps"], resources: [statefulsets], verbs: [get]}
+- {apiGroups: ["apps"], resources: [daemonsets], verbs: [get]}
+- {apiGroups: ["inference.sagemaker.aws.amazon.com"], resources: [inferenceendpointconfigs], verbs: [get]}
+- {apiGroups: ["inference.sagemaker.aws.amazon.com"], resources: [jumpstartmodels], verbs: [get]}
+- {apiGroups: ["production-stack.vllm.ai"], resources: [vllmruntimes], verbs: [get]}
+- {apiGroups: [""], resources: [events], verbs: [create]}
+{{- end -}}
