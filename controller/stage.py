@@ -80,15 +80,24 @@ class View:
 
     Attributes:
         policy_version: in which version the API server has MutatingAdmissionPolicy; empty: in none.
+        namespaces: those that are looked into; none: all.
     """
 
     objects: Objects
     policy_version: str = ""
+    namespaces: tuple[str, ...] = ()
 
     @property
     def file(self) -> L2File:
         """The file of L2 policies."""
         return self.objects.l2
+
+    def absent(self, about: str, found: str, fix: str) -> Evidence:
+        """What is in a namespace and was not found: it may be where nothing is looked at."""
+        if not self.namespaces:
+            return Evidence(State.NOT_DONE, about, found, fix)
+        looked = ", ".join(self.namespaces)
+        return Evidence(State.UNKNOWN, about, f"{found} in {looked}, and other namespaces are not looked into", fix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ def _view(form: str) -> View:
     from controller.looking import look_once
     from tierdeck.settings import load_settings
 
-    looked = look_once(load_settings(), time.time())
+    settings = load_settings()
+    looked = look_once(settings, time.time())
     version = policy_version(looked.api) if form == "mutatingadmissionpolicy" else ""
-    return View(looked.objects, version)
+    return View(looked.objects, version, tuple(settings.namespaces))

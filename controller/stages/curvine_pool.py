@@ -31,7 +31,7 @@ class CurvinePool:
 
     def look(self, view: View) -> Finding:
         scene = Scene(view.objects)
-        return Finding((*_servers(scene), *_driver(scene), *_classes(scene), *_claims(scene)))
+        return Finding((*_servers(scene, view), *_driver(scene, view), *_classes(scene), *_claims(scene, view)))
 
     def plan(self, view: View, wishes: Wishes) -> Plan:
         if wishes.form:
@@ -121,10 +121,10 @@ def _unseen(scene: Scene, resource: Resource, about: str) -> Iterator[Evidence]:
         yield Evidence(State.UNKNOWN, about, f"{resource.name} can't be seen: {scene.objects.blind[resource]}")
 
 
-def _servers(scene: Scene) -> Iterator[Evidence]:
+def _servers(scene: Scene, view: View) -> Iterator[Evidence]:
     yield from _unseen(scene, STATEFUL_SETS, "Curvine's servers")
     if not scene.pools and scene.objects.sees(STATEFUL_SETS):
-        yield Evidence(State.NOT_DONE, "Curvine's servers", "no master and no worker is found", _PLAN)
+        yield view.absent("Curvine's servers", "no master and no worker is found", _PLAN)
     for pool in scene.pools:
         for part, sets in (("master", pool.masters), ("worker", pool.workers)):
             if not sets:
@@ -146,14 +146,14 @@ def _ready(one: Found, what: str, wanted_at: tuple[str, ...], ready_at: str) -> 
     return Evidence(state, about, f"{ready} of {wanted} ready")
 
 
-def _driver(scene: Scene) -> Iterator[Evidence]:
+def _driver(scene: Scene, view: View) -> Iterator[Evidence]:
     for resource, app in _CSI:
         yield from _unseen(scene, resource, f"Curvine's CSI driver, {app}")
         if not scene.objects.sees(resource):
             continue
         found = [one for one in scene.lineage.workloads(resource) if template_labels(one[1]).get("app") == app]
         if not found:
-            yield Evidence(State.NOT_DONE, f"{resource.kind} {app}", "it is not there", _PLAN)
+            yield view.absent(f"{resource.kind} {app}", "it is not there", _PLAN)
         for one in found:
             if resource is DAEMON_SETS:
                 yield _ready(one, "pods", ("status", "desiredNumberScheduled"), "numberReady")
@@ -198,7 +198,7 @@ def _class(scene: Scene, ref: ObjectRef, parameters: dict[str, str], raw: object
     yield Evidence(State.DONE, f"{ref}, parameters.client.ttl-ms", told)
 
 
-def _claims(scene: Scene) -> Iterator[Evidence]:
+def _claims(scene: Scene, view: View) -> Iterator[Evidence]:
     yield from _unseen(scene, CLAIMS, "PersistentVolumeClaim of Curvine")
     count = 0
     for ref, raw in named(scene.objects, CLAIMS):
@@ -213,4 +213,4 @@ def _claims(scene: Scene) -> Iterator[Evidence]:
             fix = "Engines on several nodes need ReadWriteMany: make another claim."
             yield Evidence(State.NOT_DONE, f"{ref}, spec.accessModes", modes, fix)
     if not count and scene.objects.sees(CLAIMS):
-        yield Evidence(State.NOT_DONE, "PersistentVolumeClaim", "none is Curvine's", _PLAN)
+        yield view.absent("PersistentVolumeClaim", "none is Curvine's", _PLAN)

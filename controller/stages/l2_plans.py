@@ -25,7 +25,7 @@ from tierdeck.l2.policy import CLAIM_PATTERN, L2Policy
 
 _KINDS = {one.kind: one.name for one in RESOURCES}
 _NAMES = r"^([^/,\s]+/[^/,\s]+(,[^/,\s]+/[^/,\s]+)*)?$"
-_NAMESPACE_LABEL = "tierdeck.io/l2-injection=enabled"
+NAMESPACE_LABEL = "tierdeck.io/l2-injection=enabled"
 """As the chart's injector.namespaceLabels has it."""
 _POLICY_FILE = "l2-policies.yaml"
 _KINDS_OF_FORMS = {
@@ -81,11 +81,12 @@ def opting_in(view: View, wishes: Wishes) -> Plan:
     notes += [warning for one in usable for warning in _warnings(view, one)]
     notes += [
         "l2.yaml is what injector.policies of the chart holds, without the chart the file that TIERDECK_L2_FILE names.",
-        "The annotations say the same for who has no access to it. Only pods of labelled namespaces reach the injector.",
+        "The annotations say the same where that can't be written.",
+        "Only pods of namespaces with the label reach the injector.",
         "A restarted pod loses its L0 and L1. Delete one pod at a time, and wait until the next one is ready.",
     ]
     spaces = sorted({one.source.namespace for one in usable})
-    commands = [f"kubectl label namespace {space} {_NAMESPACE_LABEL}" for space in spaces]
+    commands = [f"kubectl label namespace {space} {NAMESPACE_LABEL}" for space in spaces]
     commands += [
         f"kubectl annotate {_KINDS[one.source.kind]} {one.source.name} "
         f"-n {one.source.namespace} {SWITCH}=true {CLAIM}={claims[one.name]}"

@@ -169,3 +169,11 @@ def test_a_wish_that_can_not_be_used_is_refused_in_a_sentence(values: dict[str, 
     with pytest.raises(UsageError) as error:
         CURVINE_POOL.plan(EMPTY, Wishes(values))
     assert error.value.line().startswith(words)
+
+
+def test_what_may_be_in_another_namespace_is_not_missing() -> None:
+    found = CURVINE_POOL.look(View(Objects("prod", {}), namespaces=("llm",))).evidence
+    told = {one.about: (one.state, one.found) for one in found}
+    reason = "no master and no worker is found in llm, and other namespaces are not looked into"
+    assert told["Curvine's servers"] == (State.UNKNOWN, reason)
+    assert told["StorageClass"][0] is State.NOT_DONE  # it belongs to no namespace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from controller.reading.model_identity import identity_of
 from controller.reading.processes import read_spec
 from controller.stage import Evidence, NoPlanError, State, View, Wishes
 from controller.stages.engines import engines_of
+from controller.stages.l2_plans import NAMESPACE_LABEL
 from controller.stages.l2_wiring import L2_WIRING
 from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, PolicyTarget, target_of
 from tests.support.json_patch import patched
@@ -194,6 +196,12 @@ def test_what_a_policy_can_not_do_stands_above_it() -> None:
     head = " ".join(line.removeprefix("# ") for line in file.text.splitlines() if line.startswith("#"))
     assert "does not look whether the claim is Bound" in head
     assert "Kyverno itself was not at hand for a test" in head
+
+
+def test_the_label_of_namespaces_is_the_one_that_the_chart_asks_for() -> None:
+    chart = Path(__file__).parents[3] / "deploy/helm/tierdeck/values.yaml"
+    asked = yaml.safe_load(chart.read_text("utf-8"))["injector"]["namespaceLabels"]
+    assert [f"{key}={value}" for key, value in asked.items()] == [NAMESPACE_LABEL]
 
 
 class Recorded(dict[str, Stated]):
