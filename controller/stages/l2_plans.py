@@ -17,7 +17,7 @@ from controller.resources import CLAIMS, RESOURCES
 from controller.stage import File, NoPlanError, Plan, View, Wishes
 from controller.stages.engines import Engine, chosen, engines_of, wiring_of
 from controller.stages.policy_cel import admission_policy, kyverno_policy
-from controller.stages.policy_target import PolicyTarget, target_of
+from controller.stages.policy_target import PolicyTarget, policy_name, target_of
 from controller.stages.pool_files import document
 from controller.stages.wishes import read_wishes
 from tierdeck.deployed import ObjectRef
@@ -106,7 +106,7 @@ def opting_out(view: View, wishes: Wishes) -> Plan:
     if not engines:
         raise NoPlanError("no endpoint opted in, so there is nothing to take back")
     commands = [command for one in engines for command in _withdrawn(one)]
-    names = " ".join(sorted({f"tierdeck-l2-{one.workload[0].namespace}-{one.workload[0].name}" for one in engines}))
+    names = " ".join(sorted({policy_name(one.workload[0]) for one in engines}))
     for form, kinds in _KINDS_OF_FORMS.items():
         commands.append(f"kubectl delete {kinds} {names} --ignore-not-found   # if --as {form} was used")
     commands += [restart(pod.pod[0]) for one in engines for pod in one.pods]

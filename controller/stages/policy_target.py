@@ -12,6 +12,7 @@ from controller.reading.lineage import template_spec
 from controller.reading.opted_in import Misstated
 from controller.stage import View
 from controller.stages.engines import Engine, wiring_of
+from tierdeck.deployed import ObjectRef
 from tierdeck.l2.identity import ModelIdentity, ModelSource
 from tierdeck.l2.wiring import Wiring
 
@@ -50,6 +51,11 @@ class PolicyTarget:
     image: str = ""
 
 
+def policy_name(workload: ObjectRef) -> str:
+    """Of the policy of a workload's pods; no two workloads have the same."""
+    return f"tierdeck-l2.{workload.namespace}.{workload.kind.lower()}.{workload.name}"
+
+
 def target_of(view: View, engine: Engine) -> PolicyTarget | str:
     """A text is the reason why there can be none."""
     if engine.wanted is None:
@@ -67,7 +73,7 @@ def target_of(view: View, engine: Engine) -> PolicyTarget | str:
     assert process is not None, "it was wired"
     container = next(one for one in items(template_spec(raw), "containers") if text(one, "name") == process.name)
     return PolicyTarget(
-        f"tierdeck-l2-{ref.namespace}-{ref.name}",
+        policy_name(ref),
         ref.namespace,
         selector,
         process.name,

@@ -15,9 +15,12 @@ import yaml
 
 from controller.injector.mutation import ANNOTATION, Patch, patch_of
 from controller.looking import look_once
-from controller.stage import View
+from controller.stage import Evidence, State, View, Wishes
 from controller.stages.engines import engines_of
+from controller.stages.l2_wiring import L2_WIRING
 from controller.stages.policy_target import PolicyTarget, target_of
+from tests.cluster.hyperpod import Hyperpod, endpoint
+from tests.cluster.injecting import has_l2
 from tests.cluster.kubelet import Kubelets
 from tests.cluster.nodes import Machine
 from tests.support.cluster import Cluster
@@ -156,6 +159,66 @@ def test_a_policy_of_the_api_server_makes_of_a_pod_what_the_webhook_makes(
 
 def _noted(made: Manifest) -> str:
     return str(made["metadata"].get("annotations", {}).get(ANNOTATION, ""))
+
+
+def test_pods_without_l2_are_named_and_a_policy_outlives_what_the_operator_renders(
+    cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod: Hyperpod
+) -> None:
+    kubelets.add_node(Machine(gpus=8))
+    made = endpoint(namespace)
+    made["metadata"]["annotations"] = {"tierdeck.io/l2": "true", "tierdeck.io/l2-claim": "curvine-pvc"}
+    cluster.rest.apply(made)
+
+    def view() -> View:
+        return View(look_once(settings(cluster, namespace), 0).objects, "v1")
+
+    def found() -> list[Evidence]:
+        return list(L2_WIRING.look(view()).evidence)
+
+    cluster.wait_until(lambda: [one.fix[:18] for one in found()] == ["kubectl delete pod"], "the pod without L2")
+    (told,) = found()
+    assert "LMCACHE_REMOTE_URL" in told.found
+    (file,) = L2_WIRING.plan(view(), Wishes({}, "mutatingadmissionpolicy")).files
+    with applied(cluster, [*claim(namespace), *yaml.safe_load_all(file.text)]):
+        (first,) = running_pods(cluster, namespace)
+        probe = {**first, "metadata": {"name": "probe", "namespace": namespace, "labels": first["metadata"]["labels"]}}
+        probe["spec"].pop("nodeName")
+        cluster.wait_until(lambda: _noted(cluster.rest.create(probe, dryRun="All")) != "", "the policy")
+        cluster.rest.delete(first)
+        cluster.wait_until(lambda: [one.state for one in found()] == [State.DONE], "the pod that comes after it")
+        assert all(has_l2(one) for one in running_pods(cluster, namespace))
+        before = {one["metadata"]["uid"] for one in running_pods(cluster, namespace)}
+
+        made["spec"]["worker"]["environmentVariables"].append({"name": "ANY", "value": "edit"})
+        cluster.rest.apply(made)
+        cluster.wait_until(lambda: _are_new(running_pods(cluster, namespace), before), "what the operator renders anew")
+        assert all(has_l2(one) for one in running_pods(cluster, namespace))
+        assert {one.state for one in found()} == {State.DONE}
+
+
+def _are_new(pods: list[Manifest], before: set[str]) -> bool:
+    return bool(pods) and not before & {one["metadata"]["uid"] for one in pods}
+
+
+def running_pods(cluster: Cluster, namespace: str) -> list[Manifest]:
+    found = cluster.rest.objects("Pod", namespace, labelSelector="app=chat")
+    return [
+        one for one in found if one["status"].get("phase") == "Running" and "deletionTimestamp" not in one["metadata"]
+    ]
+
+
+def claim(namespace: str) -> list[Manifest]:
+    """Curvine's, as its driver would have bound it."""
+    size, mode = {"storage": "100Gi"}, ["ReadWriteMany"]
+    common = {"accessModes": mode, "storageClassName": "curvine-sc"}
+    ref = {"namespace": namespace, "name": "curvine-pvc"}
+    csi = {"driver": "curvine", "volumeHandle": namespace}
+    volume = {**common, "capacity": size, "claimRef": ref, "csi": csi}
+    wanted = {**common, "volumeName": namespace, "resources": {"requests": size}}
+    return [
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": namespace}, "spec": volume},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": ref, "spec": wanted},
+    ]
 
 
 def pool(namespace: str, toml: str) -> list[Manifest]:
