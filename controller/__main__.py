@@ -13,6 +13,7 @@ from typing import Annotated
 import structlog
 import typer
 
+from controller import stage_commands
 from tierdeck.errors import TierdeckError
 from tierdeck.log import configure
 from tierdeck.settings import Settings, load_settings
@@ -107,5 +108,8 @@ def _guard(act: Callable[[], None]) -> None:
         sys.exit(error.exit_code)
 
 
+stage_commands.add_to(app)
+
+
 if __name__ == "__main__":
-    app()
+    _guard(app)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from controller.api.access import open_api
-from controller.api.mirror import Mirror
-from controller.api.watches import Watches
-from controller.backends import BACKENDS
-from controller.inventory import Inventory
-from controller.l2_file import L2Source
+from controller.looking import look_once
 from tierdeck.deployed import Configuration, Deployed, Stated, StatedSize
 from tierdeck.settings import Settings
 from tierdeck.units import format_size
@@ -25,16 +18,7 @@ def glance(settings: Settings, at: float) -> dict[str, Any]:
         CredentialsError: there is no usable kubeconfig, or the server does not know who asks.
         ApiUnreachableError: the API server does not answer.
     """
-    mirror = Mirror(settings.cluster)
-    watches = Watches(open_api(settings), mirror, settings.namespaces, threading.Event())
-    watches.list_once()
-    inventory = Inventory(BACKENDS, (), ())
-    served = watches.served
-    l2 = L2Source(settings.l2_file).file
-    objects = replace(mirror.look(), l2=l2)
-    inventory.look(objects, (), at)
-    watches.ask(objects.asked)
-    sighting = inventory.look(replace(mirror.look(), l2=l2), served.unknown if served is not None else (), at).sighting
+    sighting = look_once(settings, at).sighting
     return {
         "cluster": settings.cluster,
         "endpoints": [_document(one) for one in sighting.deployed if not one.is_pool],

@@ -168,6 +168,18 @@ def inventory(context: typer.Context) -> None:
 
 
 @app.command(context_settings=_PASS)
+def stages(context: typer.Context) -> None:
+    """How far each of the five set-up stages is, as the cluster tells right now: stages [--json]."""
+    _hand_on("controller", "stages", *context.args)
+
+
+@app.command(context_settings=_PASS)
+def stage(context: typer.Context) -> None:
+    """One set-up stage, and the files and commands for it: stage N [--plan|--apply|--undo] [--as FORM] [--out DIR]."""
+    _hand_on("controller", "stage", *context.args)
+
+
+@app.command(context_settings=_PASS)
 def snapshot(context: typer.Context) -> None:
     """Save every target's exposition twice, as a support bundle: snapshot DIR [--every 15s] [--endpoint NAME]."""
     _hand_on("collectors", "snapshot", *context.args)

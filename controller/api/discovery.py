@@ -51,6 +51,25 @@ def discover(api: Api) -> Served:
         ) from error
 
 
+_POLICIES, _POLICY_VERSIONS = "admissionregistration.k8s.io", ("v1", "v1beta1", "v1alpha1")
+
+
+def policy_version(api: Api) -> str:
+    """In which version the server has MutatingAdmissionPolicy, the most settled first; empty: in none.
+
+    Raises:
+        TierdeckError: of a kind of `controller.api.errors`.
+    """
+    served = [one["version"] for group in api.get("/apis")["groups"] if group["name"] == _POLICIES
+              for one in group["versions"]]  # fmt: skip
+    for version in _POLICY_VERSIONS:
+        if version in served:
+            listed = api.get(f"/apis/{_POLICIES}/{version}")["resources"]
+            if any(one["name"] == "mutatingadmissionpolicies" for one in listed):
+                return version
+    return ""
+
+
 def _discover(api: Api) -> Served:
     groups = {group["name"]: [one["version"] for one in group["versions"]] for group in api.get("/apis")["groups"]}
     groups[""] = ["v1"]

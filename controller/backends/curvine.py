@@ -15,6 +15,7 @@ from controller.reading.fields import labels, named, text
 from controller.reading.lineage import Found, template_labels
 from controller.reading.owners import owners_of
 from controller.reading.pods import has_address, read_pod
+from controller.reading.pool_format import format_problems
 from controller.reading.pools import Pool
 from controller.reading.processes import Process, Spec
 from controller.reading.scene import Scene
@@ -132,6 +133,7 @@ def _problems(scene: Scene, pool: Pool, claims: Sequence[Claim], drivers: Sequen
     instances = {labels(raw, "metadata", "labels").get("app.kubernetes.io/instance") for _, raw in pool.workers}
     if None in instances:
         yield f"Pool {pool.name}: its workers carry no label app.kubernetes.io/instance."
+    yield from format_problems(scene.objects, pool, scene.lineage)
     yield from fuse_problems(scene, pool, drivers)
     yield from (sentence for claim in claims if (sentence := cosmetic(claim)))
 

@@ -71,7 +71,7 @@ def patch_of(pod: Raw, container: str, wiring: Wiring, identity: ModelIdentity) 
     noted = labels(pod, "metadata", "annotations")
     if not steps and ANNOTATION in noted:
         return Patch()
-    steps += _note(noted, field(pod, "metadata", "annotations"), _explained(wiring, identity, container, did))
+    steps += _note(noted, field(pod, "metadata", "annotations"), explained(wiring, identity, container, did))
     return Patch(tuple(steps), tuple(did))
 
 
@@ -125,7 +125,7 @@ def _instead(there: Sequence[object]) -> str:
     return " replaced" if len(there) == 1 else f" replaced, {len(there)} entries made one"
 
 
-def _explained(wiring: Wiring, identity: ModelIdentity, container: str, did: Sequence[str]) -> str:
+def explained(wiring: Wiring, identity: ModelIdentity, container: str, did: Sequence[str]) -> str:
     """What the annotation says."""
     told = {
         "by": wiring.policy.origin,

@@ -66,10 +66,15 @@ def fuse_port(client: Process) -> int | None:
     stated = port_of(client.command.value("--web-port"))
     if stated is not None:
         return stated
-    version = tag_version(client.image).split(".")
-    if not all(part.isdigit() for part in version[:3]):
+    return default_port(tag_version(client.image))
+
+
+def default_port(version: str) -> int | None:
+    """Where a version's client serves its metrics, unless told otherwise; None: it is no version."""
+    parts = version.partition("-")[0].split(".")
+    if not all(part.isdigit() for part in parts[:3]):
         return None
-    return 9002 if tuple(int(part) for part in version[:3]) <= _LAST_OLD else 9003
+    return 9002 if tuple(int(part) for part in parts[:3]) <= _LAST_OLD else 9003
 
 
 def fuse_problems(scene: Scene, pool: Pool, drivers: Sequence[Found]) -> Iterator[str]:

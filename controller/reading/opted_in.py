@@ -21,7 +21,7 @@ CLAIM = "tierdeck.io/l2-claim"
 MOUNT_PATH = "tierdeck.io/l2-mount-path"
 MIN_RETRIEVE_TOKENS = "tierdeck.io/l2-min-retrieve-tokens"
 MODEL_REVISION = "tierdeck.io/model-revision"
-_ON, _OFF = ("true", "on", "enabled"), ("false", "off", "disabled")
+_ON, OFF = ("true", "on", "enabled"), ("false", "off", "disabled")
 _FIELDS: Mapping[str, str] = {
     CLAIM: "claim",
     MOUNT_PATH: "mount_path",
@@ -77,7 +77,7 @@ def _switch(objects: Sequence[Found]) -> tuple[str, bool] | Misstated | None:
         stated = labels(raw, "metadata", "labels").get(SWITCH) or labels(raw, "metadata", "annotations").get(SWITCH)
         if stated is None:
             continue
-        if stated.lower() not in (*_ON, *_OFF):
+        if stated.lower() not in (*_ON, *OFF):
             return Misstated(f"{ref}: {SWITCH} is {stated!r}: true or false is needed")
         return f"{SWITCH} of {ref}", stated.lower() in _ON
     return None

@@ -79,10 +79,15 @@ class Pool:
             return StatedSize.unknown(f"its data directories are in {data}", where=where)
         return directories(data.get(CONFIG_FILE, ""), where)
 
-    def config_name(self) -> str:
-        """The ConfigMap that its workers mount."""
-        specs = [template_spec(raw) for _, raw in self.workers]
-        specs += [raw["spec"] for _, raw in self.loose.get("worker", ()) if isinstance(raw.get("spec"), Mapping)]
+    def of(self, component: str) -> tuple[Found, ...]:
+        """What runs its masters (`master`) or workers (`worker`): StatefulSets, else pods."""
+        return (self.masters if component == "master" else self.workers) or self.loose.get(component, ())
+
+    def config_name(self, component: str = "worker") -> str:
+        """The ConfigMap that its workers mount, or its masters."""
+        sets = self.masters if component == "master" else self.workers
+        specs = [template_spec(raw) for _, raw in sets]
+        specs += [raw["spec"] for _, raw in self.loose.get(component, ()) if isinstance(raw.get("spec"), Mapping)]
         names = [text(volume, "configMap", "name") for spec in specs for volume in items(spec, "volumes")]
         fitting = [name for name in names if name]
         return next((name for name in fitting if name.endswith("-config")), fitting[0] if fitting else "")
