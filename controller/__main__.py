@@ -8,12 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import structlog
 import typer
 
 from tierdeck.errors import TierdeckError
+from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
 from tierdeck.settings import Settings, load_settings
 
@@ -62,6 +64,50 @@ def inventory(
         print(json.dumps(seen, indent=2) if as_json else brief(seen) if as_brief else told(seen))
 
     _guard(act)
+
+
+@app.command()
+def janitor(
+    path: Annotated[
+        Path | None, typer.Option("--dry-run", metavar="PATH", help="Say what would go from this directory, and end.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON document.")] = False,
+) -> None:
+    """Keep a mounted pool below its high-water mark, until SIGTERM or Ctrl-C; see docs/janitor.md."""
+    if path is None:
+        _guard(lambda: _clean(load_settings()))
+        return
+    is_refused = False
+
+    def act() -> None:
+        nonlocal is_refused
+        from controller.janitor.printed import document, told
+        from controller.janitor.process import look
+
+        run, refusal = look(path.absolute(), load_settings())
+        is_refused = bool(refusal) or run.outcome is Outcome.REFUSED
+        print(json.dumps(document(run, refusal), indent=2) if as_json else told(run, refusal))
+
+    _guard(act)
+    raise typer.Exit(1 if is_refused else 0)
+
+
+def _clean(settings: Settings) -> None:
+    from controller.janitor.process import Process
+    from db import Store
+    from health.port import serve
+    from health.pulse import Pulse
+
+    configure("janitor", settings.log_level)
+    stop, pulse = threading.Event(), Pulse()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    serve(settings, pulse)
+    with Store.open(settings.store_url, migrate=True) as store:
+        process = Process(settings, store, pulse, stop)
+        log.info("janitor_started", path=str(settings.janitor_path), dry=not settings.janitor_delete)
+        process.run()
+    log.info("janitor_stopped")
 
 
 @app.command()

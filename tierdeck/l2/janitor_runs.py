@@ -62,7 +62,7 @@ class JanitorRun:
         used_before_bytes, used_after_bytes: of the pool as it tells itself, or as its files add up; None: not told.
         files, size_bytes: what was found; orphaned temporary files are not among them.
         chosen_files, chosen_bytes: what was to go.
-        deleted_files, deleted_bytes: what went; 0 in a dry round.
+        deleted_files, deleted_bytes: what went, orphans included; 0 in a dry round.
         spared_files: chosen, and used again or gone by the time it was their turn.
         temporary_files, temporary_bytes: orphans of writes that never ended; those that went, or would go.
         seconds_walking: how long looking at every file took.
