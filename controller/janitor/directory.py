@@ -68,6 +68,8 @@ class MountedDirectory:
     @contextmanager
     def _folder(self, root: int, identity: str) -> Iterator[int]:
         """An identity's directory; no part of it may be a link, or on another device than what was walked."""
+        if ".." in identity.split("/") or identity.startswith("/"):
+            raise ValueError(f"{identity!r} is no directory below the pool")
         opened: list[int] = []
         try:
             here = root

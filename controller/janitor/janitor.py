@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from controller.janitor import metrics
-from controller.janitor.rounds import Round, Rules
+from controller.janitor.owed import Owed
+from controller.janitor.rounds import Need, Round, Rules
 from controller.janitor.telling import due_words, event_of
 from db import Store
 from tierdeck.errors import TierdeckError
@@ -32,8 +33,11 @@ _LAG_SECONDS = 20.0
 _STEP_SECONDS = 0.2
 _EVENT_SECONDS = 3600.0
 """Rounds of one outcome are an event once in this time: a busy pool has hundreds a day."""
-_PAUSES = {Outcome.DRY: 900.0, Outcome.REFUSED: 300.0, Outcome.SHORT: 60.0, Outcome.NOTHING: 60.0}
+_PAUSES = {Outcome.DRY: 900.0, Outcome.REFUSED: 300.0}
 """After a round that made no room, the next one comes so much later at the earliest."""
+_TROUBLE_PAUSE_SECONDS = 300.0
+_WALKS = 10.0
+"""Walks that lead to too little take at most one part in so many of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ class Janitor:
         self._check = check
         self._looks: deque[Look] = deque()
         self._deleted_bytes = 0
+        self._owed = Owed()
         self._round: Round | None = None
         self._lasts = _Lasts()
         self._is_stopping: Callable[[], bool] = lambda: False
@@ -164,15 +169,27 @@ class Janitor:
             self._remember(now, room)
         self._say("")
         written = self.pace
-        ahead = written.busy * self._lead_seconds() if written is not None else 0.0
-        is_due = self._rules.marks.is_reached(room, ahead)
-        if self._round is not None:
-            self._round.settle(room, now, written.mean if written is not None else 0.0, is_due=is_due)
+        busy = written.busy if written is not None else 0.0
+        if self._lasts.round_at is None:
+            self._recall()
+        current = self._round
+        if current is not None:
+            self._owed.remember(current.run)
+        owed = self._owed.at(now, room.used_bytes, lambda at: busy * (now - at))
+        need = Need(room, owed, busy * self._lead_seconds())
+        is_due = need.is_due(self._rules.marks)
+        if current is not None:
+            current.settle(room, now, self._written_since(current.run.started_at, now), is_due=is_due)
             self._finish(now)
         if self._round is None and is_due and now >= self._lasts.again_at:
-            self._begin(now, room, due_words(room, self._rules.marks.high, written), ahead)
-        elif self._round is None and now >= self._swept_at() + self._whose.sweep_seconds:
-            self._begin(now, room, "a look round, which comes without need", ahead)
+            self._begin(now, need, due_words(room, self._rules.marks.high, written))
+        elif self._round is None and now >= (self._lasts.round_at or 0.0) + self._whose.sweep_seconds:
+            self._begin(now, need, "a look round, which comes without need")
+
+    def _written_since(self, at: float, now: float) -> float:
+        """Bytes, about."""
+        written = self.pace
+        return written.mean * (now - at) if written is not None else 0.0
 
     def _lead_seconds(self) -> float:
         """From one look until what a round deletes after the next one has taken effect."""
@@ -186,21 +203,21 @@ class Janitor:
         if written is not None:
             metrics.PACE.set(written.mean)
 
-    def _swept_at(self) -> float:
-        """When the last round was, also of a process before this one."""
-        if self._lasts.round_at is None:
-            known = self._store.janitor_runs(self._whose.cluster, self._whose.pool, limit=1)
-            self._lasts.round_at = known[0].started_at if known else float("-inf")
-        return self._lasts.round_at
+    def _recall(self) -> None:
+        """The last round, also of a process before this one."""
+        known = self._store.janitor_runs(self._whose.cluster, self._whose.pool, limit=1)
+        self._lasts.round_at = known[0].started_at if known else float("-inf")
+        if known:
+            self._owed.remember(known[0])
 
-    def _begin(self, now: float, room: PoolRoom, why: str, ahead_bytes: float) -> None:
+    def _begin(self, now: float, need: Need, why: str) -> None:
         whose = self._whose
         run = JanitorRun(whose.cluster, whose.pool, whose.holder, now, self._rules.is_dry, why=why)
         self._round = current = Round(run, self._directory, self._rules)
         self._lasts.round_at = now
         try:
             self._check()
-            current.walk(room, self._clock, self._goes_on, ahead_bytes)
+            current.walk(need, self._clock, self._goes_on)
         except TierdeckError as error:
             current.run = replace(run, outcome=Outcome.REFUSED, ended_at=self._clock(), words=error.line())
         self._lasts.walk_seconds = current.run.seconds_walking
@@ -244,11 +261,19 @@ class Janitor:
         if is_told:
             self._lasts.told[run.outcome] = now
         self._round = None
+        self._owed.remember(run)
         self._refusal = run.words if run.outcome is Outcome.REFUSED else ""
-        self._lasts.again_at = now + _PAUSES.get(run.outcome, 0.0)
+        self._lasts.again_at = now + self._pause(run, has_trouble=current.has_trouble)
         metrics.ROUNDS.labels(run.outcome.value).inc()
         metrics.DELETED_FILES.inc(run.deleted_files)
         log.info("round_ended", outcome=run.outcome.value, words=run.words)
+
+    def _pause(self, run: JanitorRun, *, has_trouble: bool) -> float:
+        """Seconds until the next round at the earliest."""
+        if run.outcome is Outcome.CLEANED:
+            return 0.0
+        walks = max(self._whose.look_seconds, _WALKS * self._lasts.walk_seconds)
+        return max(_PAUSES.get(run.outcome, walks), _TROUBLE_PAUSE_SECONDS if has_trouble else 0.0)
 
     def _holds(self, now: float) -> bool:
         """Whether this pool is this process's; asked of the store now and then, which prolongs it."""

@@ -60,7 +60,7 @@ def check_mount(path: Path, kinds: frozenset[str], table: str | None = None) -> 
         raise UsageError(f"{_TABLE} can't be read: {error.strerror}", "The janitor runs on Linux.") from error
     mount = mount_of(Path(*path.parts), text)
     if mount is None or not {mount.kind, mount.source} & kinds:
-        told = "no mount" if mount is None else f"a {mount.kind} mounted on {mount.point}"
+        told = "no mount" if mount is None else f"{mount.kind}, mounted on {mount.point}"
         hint = "Is the claim mounted? TIERDECK_JANITOR_FILESYSTEMS says which file systems may be cleaned."
         raise UsageError(f"{path} lies on {told}, and not on {' or '.join(sorted(kinds))}", hint)
 

@@ -15,7 +15,7 @@ import structlog
 from controller.janitor.directory import MountedDirectory
 from controller.janitor.janitor import Janitor, Whose
 from controller.janitor.mounts import check_mount
-from controller.janitor.rounds import Round, Rules
+from controller.janitor.rounds import Need, Round, Rules
 from controller.janitor.throttle import Rates
 from db import Store
 from health.pulse import Pulse
@@ -155,5 +155,5 @@ def look(path: Path, settings: Settings) -> tuple[JanitorRun, str]:
     directory = MountedDirectory(path, settings.janitor_capacity_bytes)
     run = JanitorRun(settings.cluster, str(path), "", time.time(), is_dry=True, why="asked for")
     one = Round(run, directory, rules)
-    one.walk(directory.room(), time.time, lambda: True)
+    one.walk(Need(directory.room()), time.time, lambda: True)
     return one.run, refusal

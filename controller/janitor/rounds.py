@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from controller.janitor.owed import outstanding, with_owed
 from controller.janitor.telling import foreign_words, result_words
 from controller.janitor.throttle import Rates, Throttle
 from tierdeck.errors import TierdeckError
@@ -16,6 +17,25 @@ _FILES_BETWEEN = 2000
 """After so many files the process says that it is alive."""
 _MOST_FAILURES = 3
 _SETTLED_SHARE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Why room has to be made.
+
+    Attributes:
+        room: as the pool tells it.
+        owed_bytes: of it free soon, since it was deleted already.
+        ahead_bytes: written until what is deleted has become room.
+    """
+
+    room: PoolRoom
+    owed_bytes: float = 0.0
+    ahead_bytes: float = 0.0
+
+    def is_due(self, marks: Marks) -> bool:
+        """Cleaning has to begin."""
+        return marks.is_reached(with_owed(self.room, self.owed_bytes), self.ahead_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +79,15 @@ class Round:
         """Nothing is left to delete, and the pool's use may still fall."""
         return self._settles_at is not None and not self.is_over
 
-    def walk(
-        self, room: PoolRoom, clock: Callable[[], float], go_on: Callable[[], bool], ahead_bytes: float = 0.0
-    ) -> None:
+    @property
+    def has_trouble(self) -> bool:
+        """Something could not be deleted."""
+        return bool(self._trouble)
+
+    def walk(self, need: Need, clock: Callable[[], float], go_on: Callable[[], bool]) -> None:
         """Look at every file and plan; over afterwards where nothing is to be deleted.
 
         Args:
-            ahead_bytes: written until what is deleted has become room.
             go_on: asked again and again; False: the round is to end.
 
         Raises:
@@ -78,13 +100,13 @@ class Round:
                 self._end(Outcome.SHORT, clock(), "It was told to stop before it had seen every file.")
                 return
         survey, now = self._survey, clock()
-        self._plan = survey.plan(room, self._rules.marks, ahead_bytes)
+        self._plan = survey.plan(with_owed(need.room, need.owed_bytes), self._rules.marks, need.ahead_bytes)
         orphaned = sum(file.size_bytes for file in self._plan.temporary)
         self.run = replace(
             self.run,
             order=survey.order,
-            capacity_bytes=room.capacity_bytes,
-            used_before_bytes=room.used_bytes,
+            capacity_bytes=need.room.capacity_bytes,
+            used_before_bytes=need.room.used_bytes,
             files=survey.files,
             size_bytes=survey.size_bytes,
             chosen_files=len(self._plan.files),
@@ -121,12 +143,13 @@ class Round:
             self._settles_at = now + self._rules.settle_seconds
         self._count()
 
-    def settle(self, room: PoolRoom, now: float, pace_bytes: float, *, is_due: bool) -> None:
-        """Over once the pool's use fell by most of what went, or time is up, or more has to go already."""
-        before, seconds = self.run.used_before_bytes, now - self.run.started_at
-        written = pace_bytes * seconds
-        fell = (before or 0.0) - room.used_bytes + written
-        is_settled = fell >= _SETTLED_SHARE * self._gone_bytes
+    def settle(self, room: PoolRoom, now: float, written: float, *, is_due: bool) -> None:
+        """Over once the pool's use fell by most of what went, or time is up, or more has to go already.
+
+        Args:
+            written: bytes written to the pool since the round began, about.
+        """
+        is_settled = outstanding(self.run, room.used_bytes, written) <= (1 - _SETTLED_SHARE) * self._gone_bytes
         if self._settles_at is None or not (is_settled or now >= self._settles_at or is_due):
             return
         if is_settled or not is_due:

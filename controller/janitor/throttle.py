@@ -31,7 +31,7 @@ class Throttle:
     def __init__(self, rates: Rates, now: float) -> None:
         self._rates = rates
         self._at = now
-        self._files = min(1.0, rates.files)
+        self._files = 1.0
         self._bytes = 0.0
 
     def refill(self, now: float) -> None:
