@@ -93,11 +93,12 @@ def janitor(
 
 
 def _clean(settings: Settings) -> None:
-    from controller.janitor.process import Process
+    from controller.janitor.process import Process, pool_of
     from db import Store
     from health.port import serve
     from health.pulse import Pulse
 
+    pool_of(settings)
     configure("janitor", settings.log_level)
     stop, pulse = threading.Event(), Pulse()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -48,6 +48,17 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
+def pool_of(settings: Settings) -> tuple[Path, Rules]:
+    """What is to be cleaned, and how.
+
+    Raises:
+        UsageError: no path, or settings that can't be used.
+    """
+    if settings.janitor_path is None:
+        raise UsageError("the janitor has no pool to clean", "Set TIERDECK_JANITOR_PATH to where it is mounted.")
+    return settings.janitor_path, rules_of(settings)
+
+
 def shares_of(text: str) -> dict[str, float]:
     """`a=0.5, b=0.3` by identity.
 
@@ -80,9 +91,7 @@ class Process:
         Raises:
             UsageError: no path, or settings that can't be used.
         """
-        if settings.janitor_path is None:
-            raise UsageError("the janitor has no pool to clean", "Set TIERDECK_JANITOR_PATH to where it is mounted.")
-        path, kinds = settings.janitor_path, kinds_of(settings)
+        (path, rules), kinds = pool_of(settings), kinds_of(settings)
         self._store = store
         self._pulse = pulse
         self._stop = stop
@@ -96,9 +105,7 @@ class Process:
             settings.janitor_sweep_seconds,
         )
         directory = MountedDirectory(path, settings.janitor_capacity_bytes)
-        self._janitor = Janitor(
-            whose, rules_of(settings), store, directory, self._clock, lambda: check_mount(path, kinds)
-        )
+        self._janitor = Janitor(whose, rules, store, directory, self._clock, lambda: check_mount(path, kinds))
 
     def run(self) -> None:
         """Clean until told to stop; then sign off."""

@@ -20,7 +20,7 @@ from tierdeck.errors import UsageError
 from tierdeck.events import EventKind
 from tierdeck.l2.cleaning import CleaningLimits
 from tierdeck.l2.janitor_runs import JanitorRun, Outcome
-from tierdeck.l2.pool_file import PoolDirectory, PoolFile, PoolRoom
+from tierdeck.l2.pool_file import Deletion, PoolDirectory, PoolFile, PoolRoom
 
 AT = 1_800_000_000.0
 CAPACITY = 10 * KILO
@@ -219,7 +219,7 @@ def test_deleting_that_makes_no_room_is_said(bench: Bench) -> None:
 class ReadOnly(MountedDirectory):
     """A mount that takes no deletions."""
 
-    def delete(self, file: PoolFile) -> None:  # type: ignore[override]  # it never returns
+    def delete(self, file: PoolFile) -> Deletion:
         raise UsageError("the pool can't be rid of it: Read-only file system")
 
 

@@ -63,6 +63,7 @@ def _filling(subject: Subject, kept: Kept, *, is_ruled_out: bool) -> Judgement:
     room, pace = available / capacity, _pace(kept)
     left = available / pace if pace is not None and pace > 0 else None
     is_losing = (_loss(kept) or 0.0) > _LEAST_LOSS * capacity and (_loss(_late(kept)) or 0.0) > 0
+    is_losing = is_losing and _is_lower(kept)
     when = f", and at the last hour's pace it is full in {_hours(left)}" if left is not None else ""
     return Judgement(
         POOL_FILLING.name,
@@ -98,6 +99,14 @@ def _loss(kept: Kept) -> float | None:
 def _late(kept: Kept) -> Kept:
     """Its last quarter of an hour: a pool that is kept at its brim goes no further."""
     return [one for one in kept if one[0] >= kept[-1][0] - _LEAST_MINUTES * MINUTE]
+
+
+def _is_lower(kept: Kept) -> bool:
+    """There is less room than there was at any time before the last quarter of an hour: in a pool in which somebody
+    makes room now and then, such as a janitor, there is not.
+    """
+    before = [room for at, (_, room) in kept if at <= kept[-1][0] - _LEAST_MINUTES * MINUTE]
+    return not before or kept[-1][1][1] < min(before)
 
 
 def _hours(seconds: float) -> str:
