@@ -21,7 +21,7 @@ _WATCHED_SECONDS = 3600.0
 _NONE = "No janitor has been at work. `tierdeck janitor --dry-run PATH` says what one would do (docs/janitor.md)."
 
 
-def janitor(settings: Settings, last: int) -> dict[str, object]:
+def janitor(settings: Settings, last: int) -> dict[str, Any]:
     """The pools with their room, and so many rounds, the newest first."""
     now = time.time()
     with Store.open(settings.store_url) as store:

@@ -151,7 +151,7 @@ class Janitor:
         current = self._round
         if current is not None and not current.is_settling:
             before = current.run.deleted_bytes
-            current.step(now)
+            current.step(now, self._goes_on)
             self._deleted_bytes += current.run.deleted_bytes - before
             metrics.DELETED_BYTES.inc(current.run.deleted_bytes - before)
             self._keep(now)
@@ -230,7 +230,7 @@ class Janitor:
             log.info("cleaning_began", why=why, files=current.run.chosen_files, bytes=current.run.chosen_bytes)
 
     def _goes_on(self) -> bool:
-        """While a long walk goes on: nobody else is to begin as well."""
+        """While it walks and deletes, which may take long: nobody else is to begin as well."""
         return not self._is_stopping() and self._holds(self._clock())
 
     def _keep(self, now: float) -> None:

@@ -132,12 +132,16 @@ class Round:
             self._left = list(reversed(chosen))
             self._throttle = Throttle(self._rules.rates, now)
 
-    def step(self, now: float) -> None:
-        """Delete what may go by now."""
+    def step(self, now: float, go_on: Callable[[], bool]) -> None:
+        """Delete what may go by now.
+
+        Args:
+            go_on: asked before each file, since one may take long; False: no more.
+        """
         if self._throttle is None or self._settles_at is not None:
             return
         self._throttle.refill(now)
-        while self._left and self._throttle.take(self._left[-1].size_bytes):
+        while self._left and go_on() and self._throttle.take(self._left[-1].size_bytes):
             self._delete(self._left.pop())
         if not self._left:
             self._settles_at = now + self._rules.settle_seconds

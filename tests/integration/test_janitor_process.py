@@ -13,13 +13,18 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
+from console.cli.cleaning import as_text, janitor
 from controller.janitor.mounts import mount_of
 from db import Store
+from tests.support.janitor_fleet import clean, filling
 from tests.support.pool_folders import KILO, fill
 from tests.support.processes import running, wait_until
+from tests.support.simulated_deck import SimulatedDeck
 from tests.support.stores import Sqlite
 from tierdeck.l2.janitor_runs import Outcome
+from tierdeck.settings import Settings
 
 TIERDECK = Path(sys.executable).parent / "tierdeck"
 
@@ -103,8 +108,21 @@ def test_what_it_cant_use_is_one_line(tmp_path: Path, more: dict[str, str], word
     assert words in line
 
 
-def test_the_command_tells_of_rounds_and_room(sqlite: Sqlite, tmp_path: Path) -> None:
+def test_the_command_tells_of_room_and_of_rounds(sqlite: Sqlite) -> None:
     url = sqlite.migrated()
-    answer = command(TIERDECK, "janitor", TIERDECK_DATABASE_URL=url, TIERDECK_HOME=str(tmp_path))
-    assert "No janitor has been at work" in answer.stdout
-    assert answer.returncode == 0
+    settings = Settings(database_url=SecretStr(url))
+    assert "No janitor has been at work" in as_text(janitor(settings, 10))
+    with Store.open(url) as store:
+        deck = SimulatedDeck(filling(20 * 2**30, writes=0.1, began_at=time.time() - 1260.0), store)
+        clean(deck.fleet, store)
+        deck.run(1200.0)
+    document = janitor(settings, 3)
+    (pool,) = document["pools"]
+    assert (len(document["runs"]), pool["pool"], pool["capacity_bytes"]) == (3, "curvine", 20 * 2**30)
+    # About 60 MB are written a second: 17 GiB (85 %) are there within 5 minutes, so that no hour can hold.
+    assert 30e6 < pool["write_bytes_per_second"] < 100e6
+    assert 0 < pool["full_soonest_seconds"] < pool["full_in_seconds"] < 3600
+    assert (pool["ttl_hours"], "no time to live in whole hours holds" in pool["why"]["ttl_hours"]) == (None, True)
+    text = as_text(document)
+    assert "A time to live can't hold this pool" in text
+    assert "those read or written longest ago" in text

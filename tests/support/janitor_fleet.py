@@ -24,7 +24,9 @@ RULES = Rules(limits=CleaningLimits(grace_seconds=120.0), is_dry=False, settle_s
 POOL = "curvine"
 
 
-def filling(pool_bytes: int = 40 * GIB, *, evicts: bool = False, writes: float = 0.05) -> Fleet:
+def filling(
+    pool_bytes: int = 40 * GIB, *, evicts: bool = False, writes: float = 0.05, began_at: float = BEGAN_AT
+) -> Fleet:
     """Chats beside the writer, on a pool of two workers.
 
     Args:
@@ -34,7 +36,7 @@ def filling(pool_bytes: int = 40 * GIB, *, evicts: bool = False, writes: float =
     spec = FleetSpec(
         (CHAT, replace(WRITER, requests_per_second=writes)), (pool_bytes // 2,) * 2, pool_evicts=evicts, pool_name=POOL
     )  # fmt: skip
-    return Fleet(spec, 1, round(BEGAN_AT // 60) * 60.0)
+    return Fleet(spec, 1, round(began_at // 60) * 60.0)
 
 
 def clean(fleet: Fleet, store: Store, rules: Rules = RULES, *, keeps_read_times: bool = True) -> Janitor:
