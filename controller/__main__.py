@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import structlog
@@ -15,6 +16,7 @@ import typer
 
 from controller import stage_commands
 from tierdeck.errors import TierdeckError
+from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
 from tierdeck.settings import Settings, load_settings
 
@@ -37,9 +39,7 @@ def _observe(settings: Settings) -> None:
     from health.pulse import Pulse
 
     configure("controller", settings.log_level)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = _told_to_stop()
     api = open_api(settings)
     pulse = Pulse()
     serve(settings, pulse)
@@ -79,9 +79,7 @@ def _inject(settings: Settings) -> None:
     from health.pulse import Pulse
 
     configure("injector", settings.log_level)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = _told_to_stop()
     api = open_api(settings)
     pulse = Pulse()
     serve(settings, pulse)
@@ -89,6 +87,57 @@ def _inject(settings: Settings) -> None:
         log.info("injector_started", cluster=settings.cluster, api=api.address)
         Injector(settings, store, api, pulse).run(stop)
     log.info("injector_stopped")
+
+
+@app.command()
+def janitor(
+    path: Annotated[
+        Path | None, typer.Option("--dry-run", metavar="PATH", help="Say what would go from this directory, and end.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON document.")] = False,
+) -> None:
+    """Keep a mounted pool below its high-water mark, until SIGTERM or Ctrl-C; see docs/janitor.md."""
+    if path is None:
+        _guard(lambda: _clean(load_settings()))
+        return
+    is_refused = False
+
+    def act() -> None:
+        nonlocal is_refused
+        from controller.janitor.printed import document, told
+        from controller.janitor.process import look
+
+        run, refusal = look(path.absolute(), load_settings())
+        is_refused = bool(refusal) or run.outcome is Outcome.REFUSED
+        print(json.dumps(document(run, refusal), indent=2) if as_json else told(run, refusal))
+
+    _guard(act)
+    raise typer.Exit(1 if is_refused else 0)
+
+
+def _clean(settings: Settings) -> None:
+    from controller.janitor.process import Process, pool_of
+    from db import Store
+    from health.port import serve
+    from health.pulse import Pulse
+
+    pool_of(settings)
+    configure("janitor", settings.log_level)
+    stop, pulse = _told_to_stop(), Pulse()
+    serve(settings, pulse)
+    with Store.open(settings.store_url, migrate=True) as store:
+        process = Process(settings, store, pulse, stop)
+        log.info("janitor_started", path=str(settings.janitor_path), dry=not settings.janitor_delete)
+        process.run()
+    log.info("janitor_stopped")
+
+
+def _told_to_stop() -> threading.Event:
+    """Set by SIGTERM and Ctrl-C."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
 
 
 @app.command()

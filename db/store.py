@@ -20,6 +20,7 @@ from db.declarations import Declaration, declare, read_others
 from db.dimensions import Dimensions
 from db.endpoint_series import read_endpoint_series
 from db.inventory import Whose, read_endpoints, read_pools, read_told
+from db.janitor_store import JanitorStore
 from db.pool_store import PoolStore
 from db.prune import Kept, prune
 from db.query import Query
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Store(ClusterStore, AlertStore, PoolStore):
+class Store(ClusterStore, AlertStore, PoolStore, JanitorStore):
     """One open store; safe to share among threads. Use as a context manager, or `close()` it."""
 
     def __init__(self, database: Database, dimensions: Dimensions) -> None:
@@ -184,7 +185,7 @@ class Store(ClusterStore, AlertStore, PoolStore):
         """Delete time-series rows, events and alerts past their retention, in small batches; rows deleted.
 
         Args:
-            event_seconds: how long events are kept; None: for ever.
+            event_seconds: how long events are kept, and the janitor's rounds; None: for ever.
             alert_seconds: how long alerts that are over are kept with what was said of them, and silences that
                 ended; None: for ever.
         """

@@ -31,6 +31,7 @@ class EventKind(StrEnum):
     NODE_REPLACED = "node_replaced"
     NODE_DRAINED = "node_drained"
     NODE_PRESSURE = "node_pressure"
+    JANITOR = "janitor"
 
     @property
     def label(self) -> str:

@@ -161,6 +161,50 @@ class Settings(BaseSettings):
         "", description="Where people reach this project's docs folder, for links from alerts; empty: no links."
     )
 
+    janitor_path: Path | None = Field(
+        None, description="Mounted directory of the pool that the janitor cleans (docs/janitor.md); empty: none."
+    )
+    janitor_pool: str = Field("curvine", min_length=1, description="What that pool is called in the inventory.")
+    janitor_delete: bool = Field(
+        default=False, description="Whether the janitor deletes; else it says what it would delete (dry run)."
+    )
+    janitor_filesystems: str = Field(
+        "fuse.curvinefs,curvinefs",
+        description="File systems that may be cleaned, separated by commas: types as in /proc/mounts, or sources.",
+    )
+    janitor_capacity_bytes: int = Field(
+        0,
+        ge=0,
+        description="Bytes that the files under the path may take together; what they add up to counts as used then, "
+        "which takes a walk for each look. 0: the file system tells both, which are the whole pool's.",
+    )
+    janitor_high_ratio: float = Field(
+        0.85, gt=0, le=1, description="High-water mark, as a share of the capacity: the pool is kept below it."
+    )
+    janitor_low_ratio: float = Field(0.75, gt=0, lt=1, description="Low-water mark: so far down a round cleans.")
+    janitor_grace_seconds: float = Field(
+        600.0, ge=60, le=7 * _DAY, description="Seconds since a file was used last within which it is never deleted."
+    )
+    janitor_temporary_seconds: float = Field(
+        3600.0, ge=600, le=30 * _DAY, description="Seconds until a temporary file counts as an orphan and goes."
+    )
+    janitor_files_per_second: float = Field(100.0, gt=0, le=10_000, description="Files deleted a second, at most.")
+    janitor_bytes_per_second: float = Field(4 * 2.0**30, ge=2**20, description="Bytes deleted a second, at most.")
+    janitor_files_per_round: int = Field(
+        50_000, ge=1, le=1_000_000, description="Files deleted in one round, at most; memory grows with it."
+    )
+    janitor_shares: str = Field(
+        "",
+        description="Shares of the capacity by identity directory, such as `qwen-7b=0.5,llama=0.3`: one that has more "
+        "loses files before others do. Empty: the oldest go, whoever they belong to.",
+    )
+    janitor_look_seconds: float = Field(10.0, ge=1, le=600, description="Seconds between two looks at the pool's room.")
+    janitor_sweep_seconds: float = Field(
+        6 * 3600.0,
+        ge=600,
+        description="Seconds after which a round comes without need: for orphans and for the record.",
+    )
+
     raw_retention_seconds: int = Field(2 * _DAY, ge=3600, description="Seconds that raw rows are kept.")
     minute_retention_seconds: int = Field(14 * _DAY, ge=3600, description="Seconds that 1-minute rows are kept.")
     ten_minute_retention_seconds: int = Field(90 * _DAY, ge=_DAY, description="Seconds that 10-minute rows are kept.")
@@ -177,6 +221,12 @@ class Settings(BaseSettings):
     def _timeout_below_interval(self) -> Self:
         if self.scrape_timeout_seconds >= self.scrape_interval_seconds:
             raise ValueError("scrape_timeout_seconds must be below scrape_interval_seconds")
+        return self
+
+    @model_validator(mode="after")
+    def _marks_are_in_order(self) -> Self:
+        if self.janitor_low_ratio >= self.janitor_high_ratio:
+            raise ValueError("janitor_low_ratio must be below janitor_high_ratio")
         return self
 
     @model_validator(mode="after")

@@ -167,6 +167,24 @@ def inventory(context: typer.Context) -> None:
     _hand_on("controller", "inventory", *context.args)
 
 
+@app.command()
+def janitor(
+    path: Annotated[
+        Path | None, typer.Option("--dry-run", metavar="PATH", help="Say what would go from this directory; no store.")
+    ] = None,
+    last: Annotated[int, typer.Option(min=1, max=500, help="So many rounds, the newest.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """How long each pool's room lasts, and what the janitor did last (docs/janitor.md)."""
+    if path is not None:
+        _hand_on("controller", "janitor", "--dry-run", str(path), *(["--json"] if as_json else []))
+        return
+    from console.cli import cleaning
+
+    document = cleaning.janitor(load_settings(), last)
+    show(document, cleaning.as_text(document), as_json=as_json)
+
+
 @app.command(context_settings=_PASS)
 def stages(context: typer.Context) -> None:
     """How far each of the five set-up stages is, as the cluster tells right now: stages [--json]."""

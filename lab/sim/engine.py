@@ -266,7 +266,7 @@ class SimReplica:
             return
         size = self.spec.geometry.chunk_bytes
         evicted = self._pool.evicted_chunks
-        written = self._pool.write(chunks, size)
+        written = self._pool.write(chunks, size, self.spec.model)
         self.mount.wrote(written, written * size)
         if self._pool.switches.writes != "lost":
             self.mount.failed_writes += len(chunks) - written

@@ -42,7 +42,7 @@ class Fleet:
         self.spec = spec
         self.seed = seed
         self.timeline = Timeline(began_at, speed)
-        self.pool = Pool(spec.worker_bytes, began_at, evicting=spec.pool_evicts)
+        self.pool = Pool(spec.worker_bytes, began_at, evicting=spec.pool_evicts, clock=self.timeline.wall)
         self.endpoints = {endpoint.name: SimEndpoint(endpoint, self.pool, self.timeline) for endpoint in spec.endpoints}
         self.faults: dict[str, tuple[Fault, FaultTarget]] = {}
         self.lost_at: dict[int, float] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tierdeck.sizing.chunks import ChunkCache
@@ -35,6 +35,17 @@ class Worker:
 
 
 @dataclass(slots=True)
+class Kept:
+    """A chunk as a file: where it lies, whose it is, and when it was used (epoch seconds)."""
+
+    worker: Worker
+    size_bytes: int
+    owner: str
+    written_at: float
+    read_at: float
+
+
+@dataclass(slots=True)
 class PoolSwitches:
     """What faults change.
 
@@ -54,9 +65,17 @@ class PoolSwitches:
 class Pool:
     """Chunks by id, each on one live worker."""
 
-    def __init__(self, worker_bytes: Sequence[int], started_at: float, *, evicting: bool = True) -> None:
+    def __init__(
+        self,
+        worker_bytes: Sequence[int],
+        started_at: float,
+        *,
+        evicting: bool = True,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         """
         Args:
+            clock: epoch seconds of the present.
             evicting: something outside removes the least recently used chunks (LMCache's eviction on a
                 directory); Curvine by itself removes nothing.
         """
@@ -66,7 +85,8 @@ class Pool:
         self.evicted_chunks = 0
         self.refused_chunks = 0
         self.failed_reads = 0
-        self._homes: dict[int, tuple[int, int]] = {}
+        self._clock = clock
+        self._homes: dict[int, Kept] = {}
 
     @property
     def live(self) -> list[Worker]:
@@ -76,18 +96,31 @@ class Pool:
     def capacity_bytes(self) -> int:
         return sum(worker.capacity_bytes for worker in self.live)
 
-    def write(self, chunks: Sequence[int], chunk_bytes: int) -> int:
-        """Store what is not here yet; returns how many of the chunks are here afterwards."""
+    def kept(self) -> Iterator[tuple[int, Kept]]:
+        """Every chunk by its id."""
+        return iter(tuple(self._homes.items()))
+
+    def find(self, chunk: int) -> Kept | None:
+        """None: it is not here."""
+        return self._homes.get(chunk)
+
+    def write(self, chunks: Sequence[int], chunk_bytes: int, owner: str = "") -> int:
+        """Store what is not here yet; returns how many of the chunks are here afterwards.
+
+        Args:
+            owner: whose directory they are in; files of a prompt are written one after the other, from its front.
+        """
         if self.switches.writes != "ok" or not self.live:
             self.refused_chunks += len(chunks)
             return 0
         new = [chunk for chunk in chunks if chunk not in self.chunks]
         stored = self.chunks.store(chunks, chunk_bytes)
         self.refused_chunks += stored.refused
-        live = self.live
-        for chunk in new[: stored.written]:
+        live, now = self.live, self._clock()
+        for number, chunk in enumerate(new[: stored.written]):
             worker = min(live, key=_fullness)
-            self._homes[chunk] = (worker.number, chunk_bytes)
+            at = now + number * _APART_SECONDS
+            self._homes[chunk] = Kept(worker, chunk_bytes, owner, at, at)
             worker.used_bytes += chunk_bytes
             worker.written_bytes += chunk_bytes
             worker.blocks += 1
@@ -96,21 +129,21 @@ class Pool:
 
     def read(self, chunks: Sequence[int]) -> int:
         """Count a read; returns the bytes."""
-        total = 0
-        for chunk in chunks:
+        total, now = 0, self._clock()
+        for number, chunk in enumerate(chunks):
             home = self._homes.get(chunk)
             if home is not None:
-                worker = self.workers[home[0]]
-                worker.read_bytes += home[1]
-                worker.blocks_read += 1
-                total += home[1]
+                home.read_at = now + number * _APART_SECONDS
+                home.worker.read_bytes += home.size_bytes
+                home.worker.blocks_read += 1
+                total += home.size_bytes
         return total
 
     def lose(self, number: int) -> None:
         """A worker goes, and with it what it held."""
         worker = self.workers[number]
         worker.alive = False
-        gone = [chunk for chunk, (home, _) in self._homes.items() if home == number]
+        gone = [chunk for chunk, home in self._homes.items() if home.worker is worker]
         for chunk in gone:
             self._forget(chunk)
         self.chunks.discard(gone)
@@ -141,6 +174,20 @@ class Pool:
             self._evicted(chunk)
         return len(here)
 
+    def unlink(self, chunk: int) -> Callable[[], None] | None:
+        """Delete a chunk's file: nobody finds it any more; what is returned frees its block. None: it is not here."""
+        home = self._homes.pop(chunk, None)
+        if home is None:
+            return None
+        size = self.chunks.unlink(chunk)
+
+        def free() -> None:
+            self.chunks.free(size)
+            home.worker.used_bytes -= home.size_bytes
+            home.worker.blocks -= 1
+
+        return free
+
     def resize(self, size_bytes: int) -> None:
         """Give every worker an equal share of a new size; what no longer fits goes."""
         share = size_bytes // len(self.workers)
@@ -153,9 +200,12 @@ class Pool:
         self._forget(chunk)
 
     def _forget(self, chunk: int) -> None:
-        number, size = self._homes.pop(chunk)
-        self.workers[number].used_bytes -= size
-        self.workers[number].blocks -= 1
+        home = self._homes.pop(chunk)
+        home.worker.used_bytes -= home.size_bytes
+        home.worker.blocks -= 1
+
+
+_APART_SECONDS = 0.001
 
 
 def _fullness(worker: Worker) -> float:

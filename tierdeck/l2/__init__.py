@@ -1,1 +1,1 @@
-"""The shared pool and its use as L2: who may use it, whose KV lies where, its members and its room; pure."""
+"""The shared pool and its use as L2: who may, whose KV lies where, its members, its room and what goes; pure."""

@@ -24,7 +24,8 @@ class Fill:
     Attributes:
         pace: bytes a second by which room goes; negative where it grows.
         left_seconds: until there is none at that pace; unknown where room does not go.
-        is_losing: room goes by more than a pool does that is kept at its brim, also in the last quarter of an hour.
+        is_losing: room goes by more than a pool does that is kept at its brim, also in the last quarter of an hour,
+            and nobody makes room now and then.
     """
 
     pace: Figure
@@ -41,7 +42,7 @@ def fill_of(kept: Sequence[RoomAt]) -> Fill:
     pace = lost.value / (kept[-1][0] - kept[0][0])
     left = Figure(available / pace) if pace > 0 else Figure.unknown("its room does not go down")
     late = _loss(_late(kept))
-    is_losing = lost.value > _LEAST_LOSS * capacity and late.value is not None and late.value > 0
+    is_losing = lost.value > _LEAST_LOSS * capacity and late.value is not None and late.value > 0 and _is_lower(kept)
     return Fill(Figure(pace), left, is_losing)
 
 
@@ -58,6 +59,14 @@ def _loss(kept: Sequence[RoomAt]) -> Figure:
 def _late(kept: Sequence[RoomAt]) -> Sequence[RoomAt]:
     """Its last quarter of an hour: a pool that is kept at its brim goes no further."""
     return [one for one in kept if one[0] >= kept[-1][0] - LEAST_SECONDS]
+
+
+def _is_lower(kept: Sequence[RoomAt]) -> bool:
+    """There is less room than at any time before the last quarter of an hour: where somebody makes room, a janitor
+    for one, there is not.
+    """
+    before = [room for at, (_, room) in kept if at <= kept[-1][0] - LEAST_SECONDS]
+    return not before or kept[-1][1][1] < min(before)
 
 
 def hours_words(seconds: float) -> str:

@@ -83,6 +83,14 @@ class ChunkCache:
         for chunk in chunks:
             self.used_bytes -= self._sizes.pop(chunk, 0)
 
+    def unlink(self, chunk: int) -> int:
+        """Forget a chunk whose room is not free before `free` says so; returns its bytes, 0 where it is not here."""
+        return self._sizes.pop(chunk, 0)
+
+    def free(self, size_bytes: int) -> None:
+        """The room of what was unlinked is free now."""
+        self.used_bytes -= size_bytes
+
     def evict(self, chunks: int) -> int:
         """Drop up to so many of the least recently used."""
         count = min(chunks, len(self._sizes))

@@ -91,6 +91,14 @@ def test_a_pool_kept_at_its_brim_by_evictions_is_not_filling() -> None:
         assert not any(verdicts(run_pool(brim, STORING, rule)))
 
 
+def test_a_pool_in_which_a_janitor_makes_room_now_and_then_is_not_filling() -> None:
+    # Room falls from a quarter to 15 % within 30 minutes, and is made again: no time is like the first.
+    janitor = [TIB * 3 * (0.25 - 0.1 * (number % 30) / 30) for number in range(180)]
+    assert not any(verdicts(run_pool(janitor, STORING))[60:])
+    filling = [TIB * 3 * (0.25 - 0.1 * number / 60) for number in range(60)]
+    assert verdicts(run_pool(filling, STORING))[-1] is True
+
+
 def test_a_full_pool_that_takes_nothing_is_full() -> None:
     assert verdicts(run_pool([0.0] * 20, LOSING, "pool_full"))[-1] is True
     assert verdicts(run_pool([0.0] * 20, {}, "pool_full"))[-1] is True, "nobody tells that stores complete"
