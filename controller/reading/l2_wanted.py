@@ -74,7 +74,7 @@ def _slipped(namespace: str, source: str, names: Sequence[str]) -> str:
     count = f"{len(names)} running pod{'s' if len(names) > 1 else ''}"
     return (
         f"{source}: {count} without the L2 that it opted in to: {named}{more}. Made anew, they get it where nothing "
-        f"speaks against it: kubectl --namespace {namespace} delete pod {named}"
+        f"speaks against it (kubectl --namespace {namespace} delete pod {named})"
     )
 
 

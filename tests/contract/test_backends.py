@@ -18,6 +18,7 @@ from controller.resources import RESOURCES, Resource
 from tests.support.manifests import example, objects_of
 from tierdeck.deployed import ObjectRef
 from tierdeck.fleet import FLEET, POOL, Endpoint, Replica
+from tierdeck.l2.file import L2File, L2Options
 
 # the sources that each example holds, read off the manifests
 EXPECTED = {
@@ -29,6 +30,9 @@ EXPECTED = {
     "deployment": "Deployment llm/mistral",
 }
 NAMES = tuple(EXPECTED)
+OPTED_IN = L2File(
+    defaults=L2Options(claim="curvine-pvc"), endpoints={one.split()[1]: L2Options() for one in EXPECTED.values()}
+)
 WRONG: tuple[Any, ...] = (None, True, 7, -1, 1e400, "", "x", "$(A)", "0" * 30, "{", [], [None, 3], {}, {"a": 1}, ["-"])
 
 each = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
@@ -102,7 +106,8 @@ def test_names_of_what_is_observed_fit_together(backend: Backend) -> None:
 
 @each
 def test_a_sentence_about_a_problem_ends_and_is_said_once(backend: Backend) -> None:
-    for found in backend.find(example(backend.name), ()):
+    objects = example(backend.name)
+    for found in (*backend.find(objects, ()), *backend.find(replace(objects, l2=OPTED_IN), ())):
         problems = found.deployed.problems
         assert len(set(problems)) == len(problems)
         assert all(problem.endswith((".", ")")) for problem in problems)
@@ -112,7 +117,7 @@ def test_a_sentence_about_a_problem_ends_and_is_said_once(backend: Backend) -> N
 @given(data=st.data())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_field_of_a_wrong_type_never_stops_it(backend: Backend, data: st.DataObject) -> None:
-    objects = example("curvine", backend.name)
+    objects = replace(example("curvine", backend.name), l2=data.draw(st.sampled_from([L2File(), OPTED_IN])))
     for _ in range(data.draw(st.integers(1, 3))):
         objects = _mutated(objects, data)
     backend.find(objects, ())

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.injector.mutation import ANNOTATION, Patch, Unfit, patch_of
@@ -145,6 +145,7 @@ entries = st.fixed_dictionaries(
 claims = st.sampled_from([{"persistentVolumeClaim": {"claimName": "curvine-pvc"}}, {"emptyDir": {}}])
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(entries, max_size=6), st.lists(claims, max_size=2), st.booleans())
 def test_twice_is_once(env: list[dict[str, Any]], volumes: list[dict[str, Any]], has_mount: bool) -> None:
     mounts = [{"name": "v0", "mountPath": "/mnt/curvine/l2cache"}] if has_mount else []

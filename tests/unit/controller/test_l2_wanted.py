@@ -82,7 +82,7 @@ def test_pods_that_slipped_by_are_named_with_the_command_that_makes_them_anew() 
                    and pod.workload.name == "chat")  # fmt: skip
     count = f"{len(names)} running pod{'s' if len(names) > 1 else ''}"
     assert said.startswith(f"InferenceEndpointConfig inference/chat: {count} without the L2")
-    assert said.endswith(f"kubectl --namespace inference delete pod {' '.join(names)}")
+    assert said.endswith(f"(kubectl --namespace inference delete pod {' '.join(names)})")
 
 
 def test_a_model_that_nothing_pins_is_said() -> None:

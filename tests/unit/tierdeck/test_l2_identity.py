@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tierdeck.l2.identity import KvLayout, ModelIdentity, ModelSource
@@ -28,12 +28,14 @@ layouts = st.builds(
 identities = st.builds(ModelIdentity, st.sampled_from(ModelSource), st.text(min_size=1), st.text(), layouts)
 
 
+@settings(max_examples=60, deadline=None)
 @given(identities, identities)
 def test_two_identities_never_share_a_directory(one: ModelIdentity, other: ModelIdentity) -> None:
     assume(one != other)
     assert one.directory.lower() != other.directory.lower()
 
 
+@settings(max_examples=60, deadline=None)
 @given(identities)
 def test_any_file_system_takes_a_directorys_name(one: ModelIdentity) -> None:
     assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", one.directory)
