@@ -62,12 +62,12 @@ def stage(
     is_look = not (plan or apply or undo)
     if is_look and (form or sets or out):
         raise UsageError("--as, --set and --out are about a plan", "Add --plan.")
+    wishes = Wishes(parse_sets(sets or []), form)
     one, view = STAGES[number - 1], _view(form)
     if is_look:
         finding = one.look(view)
         print(json.dumps(finding_document(one, finding), indent=2) if as_json else finding_text(one, finding))
         return
-    wishes = Wishes(parse_sets(sets or []), form)
     made = one.undo(view, wishes) if undo else one.plan(view, wishes)
     _show(one, made, out, is_plan=plan, as_json=as_json)
 

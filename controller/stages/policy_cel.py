@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from controller.injector.mutation import ANNOTATION, explained
 from controller.reading.lmcache import FILE
 from controller.reading.opted_in import OFF, SWITCH
-from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, PolicyTarget
+from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, HARMLESS, PolicyTarget
 from tierdeck.l2.wiring import HASH_SEED, VOLUME
 
 _GROUP = "admissionregistration.k8s.io"
@@ -67,7 +67,7 @@ def _conditions(target: PolicyTarget) -> Mapping[str, str]:
             for kind in ("labels", "annotations")
         ),
         "told-the-same": " && ".join(
-            f"{engine}[0].?{field}.orValue([]) == {_list(words)}"
+            f"{_telling(f'{engine}[0].?{field}.orValue([])')} == {_list(words)}"
             for field, words in (("command", target.command), ("args", target.args))
         ),
         "same-settings": f"sets.equivalent({env}.filter(e, {guarded}).map(e, e.name + '=' + e.?value.orValue('?')), "
@@ -85,6 +85,14 @@ def _conditions(target: PolicyTarget) -> Mapping[str, str]:
     if target.image:
         found["same-image"] = f"{engine}[0].image == {_word(target.image)}"
     return found
+
+
+def _telling(words: str) -> str:
+    """As `telling` of the target."""
+    return (
+        f"{words}.transformList(i, a, !{_list(HARMLESS)}.exists(h, a == h || a.startsWith(h + '=')) && "
+        f"!(i > 0 && {words}[i - 1] in {_list(HARMLESS)}), a)"
+    )
 
 
 def _variables(target: PolicyTarget) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.injector.wired import engine_of
@@ -27,6 +27,18 @@ GUARDED = (
 GUARDED_PREFIX = "SM_VLLM_"
 """Variables that are part of an identity; a test holds them to what identities are made of."""
 
+HARMLESS = (
+    "--gpu-memory-utilization",
+    "--kv-cache-memory-bytes",
+    "--num-gpu-blocks-override",
+    "--max-model-len",
+    "--max-num-seqs",
+    "--max-num-batched-tokens",
+    "--host",
+    "--port",
+)
+"""Arguments with a value that make no other KV: resizing a tier must not cost an endpoint its L2."""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyTarget:
@@ -35,8 +47,9 @@ class PolicyTarget:
     Attributes:
         selector: of its workload, as the API has it.
         container: the engine's.
-        command, args, variables, image: as the engine's template has them. A pod that is told otherwise may make other
-            KV, so that the policy leaves it alone; the image counts where the weights are in it, else it is empty.
+        command, args, variables, image: as the engine's template has them, without what is harmless. A pod that is told
+            otherwise may make other KV, so that the policy leaves it alone; the image counts where the weights are in
+            it, else it is empty.
     """
 
     name: str
@@ -79,10 +92,20 @@ def target_of(view: View, engine: Engine) -> PolicyTarget | str:
         process.name,
         made.wiring,
         made.identity,
-        tuple(words(container, "command")),
-        tuple(words(container, "args")),
+        telling(words(container, "command")),
+        telling(words(container, "args")),
         tuple(sorted(_guarded(container))),
         process.image if made.identity.source is ModelSource.IMAGE else "",
+    )
+
+
+def telling(told: Sequence[str]) -> tuple[str, ...]:
+    """The words that may make other KV; the policies leave out the same."""
+    return tuple(
+        word
+        for at, word in enumerate(told)
+        if not any(word == one or word.startswith(f"{one}=") for one in HARMLESS)
+        and not (at > 0 and told[at - 1] in HARMLESS)
     )
 
 

@@ -72,12 +72,16 @@ def variants(namespace: str, made: Manifest) -> dict[str, Manifest]:
         "a seed of its own": pod(namespace, made, {"env": [ENV[2], {"name": "PYTHONHASHSEED", "value": "0"}]}),
         "mounted by hand": pod(namespace, made, {"volumeMounts": [mount]}, volumes=[{"name": "mine", **CLAIM}]),
         "the claim under another name": pod(namespace, made, {}, volumes=[{"name": "mine", **CLAIM}]),
+        "other sizes": pod(
+            namespace, made, {"args": ["--gpu-memory-utilization", "0.7", "--model", "an/llm", "--max-num-seqs=8"]}
+        ),
         "another volume in its place": pod(
             namespace, made, {"volumeMounts": [mount]}, volumes=[{"name": "mine", "emptyDir": {}}]
         ),
         "read-only": pod(namespace, made, {}, volumes=[{"name": "mine", "persistentVolumeClaim": {
             "claimName": "curvine-pvc", "readOnly": True}}]),
         "our name taken": pod(namespace, made, {}, volumes=[{"name": "tierdeck-l2", "emptyDir": {}}]),
+        "other ranks": pod(namespace, made, {"args": ["--model", "an/llm", "--tensor-parallel-size", "2"]}),
         "another model": pod(namespace, made, {"args": ["--model", "another/llm"]}),
         "other chunks": pod(namespace, made, {"env": [{"name": "LMCACHE_CHUNK_SIZE", "value": "512"}]}),
         "another seed": pod(namespace, made, {"env": [ENV[2], {"name": "PYTHONHASHSEED", "value": "7"}]}),
@@ -86,8 +90,17 @@ def variants(namespace: str, made: Manifest) -> dict[str, Manifest]:
     }  # fmt: skip
 
 
-UNTOUCHED = {"another volume in its place", "read-only", "our name taken", "another model", "other chunks",
-             "another seed", "a file of settings", "opted out"}  # fmt: skip
+UNTOUCHED = {
+    "another volume in its place",
+    "read-only",
+    "our name taken",
+    "other ranks",
+    "another model",
+    "other chunks",
+    "another seed",
+    "a file of settings",
+    "opted out",
+}
 
 
 def settings(cluster: Cluster, namespace: str) -> Settings:

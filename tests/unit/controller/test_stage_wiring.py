@@ -20,7 +20,7 @@ from controller.stage import Evidence, NoPlanError, State, View, Wishes
 from controller.stages.engines import engines_of
 from controller.stages.l2_plans import NAMESPACE_LABEL
 from controller.stages.l2_wiring import L2_WIRING
-from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, PolicyTarget, target_of
+from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, HARMLESS, PolicyTarget, target_of, telling
 from tests.support.json_patch import patched
 from tests.support.manifests import documents, objects_of
 from tierdeck.deployed import Stated
@@ -226,3 +226,16 @@ def test_every_variable_that_an_identity_is_made_of_is_guarded() -> None:
     assert isinstance(made, ModelIdentity)
     elsewhere = {"PYTHONHASHSEED", "LMCACHE_CONFIG_FILE"}  # by conditions of their own
     assert {name for name in asked.asked if not name.startswith(GUARDED_PREFIX)} - elsewhere == set(GUARDED)
+
+
+@pytest.mark.parametrize("argument", HARMLESS)
+def test_an_argument_that_policies_leave_out_makes_no_other_identity(argument: str) -> None:
+    def made(*more: str) -> ModelIdentity:
+        container = {"name": "chat", "image": "vllm/vllm-openai:v1", "args": ["--model", "an/llm", *more]}
+        (engine,) = read_spec({"containers": [container]}, Configs(Objects("", {}), ""), "here").processes
+        found = identity_of(engine, "llm/chat", None, L2Policy("here", "curvine-pvc"))
+        assert isinstance(found, ModelIdentity)
+        return found
+
+    assert made(argument, "7") == made(f"{argument}=8") == made()
+    assert telling(["--model", "an/llm", argument, "7", "--dtype", "half"]) == ("--model", "an/llm", "--dtype", "half")
