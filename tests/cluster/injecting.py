@@ -158,6 +158,12 @@ class Injecting:
         self._process.kill()
         self._process.wait()
 
+    def end(self) -> int:
+        """As Kubernetes ends it; its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return self._process.wait(timeout=60)
+
     def is_ready(self) -> bool:
         """To whom trusts what the API server is told to trust."""
         trusted = self._folder / "trusted.pem"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 from collections.abc import Iterable
 
 import pytest
 import yaml
 
+from controller.api.client import Api, Sent
 from controller.api.rights import READ, rules
+from controller.injector.certificates import make_pair
+from controller.injector.keeper import WEBHOOKS
+from controller.resources import path_of
 from tests.cluster.test_chart import EVERYTHING, L2, POSTGRESQL, as_set
 from tests.support.cluster import Cluster
 from tests.support.cluster_namespace import fresh_namespace
@@ -92,6 +97,28 @@ def test_an_upgrade_keeps_what_can_not_be_changed(rest: Rest, installing_helm: H
         after = rest.get("Deployment", "deck-tierdeck", restricted, "apps/v1")
         assert after["metadata"]["uid"] == before["metadata"]["uid"]
         assert after["spec"]["template"]["spec"]["containers"][0]["image"] == "tierdeck:next"
+
+
+def test_an_upgrade_leaves_the_certificate_that_the_webhook_keeps(
+    cluster: Cluster, rest: Rest, installing_helm: Helm, namespace: str
+) -> None:
+    values = {**L2, "database": {**L2["database"], "migration": {"job": False}}}
+    hook = ("MutatingWebhookConfiguration", f"{namespace}-deck-tierdeck-l2", "", "admissionregistration.k8s.io/v1")
+    with installing_helm.installed("deck", namespace, values):
+        secret = rest.get("Secret", "deck-tierdeck-injector", namespace)
+        kept = base64.b64encode(b"[]").decode()
+        rest.merge(secret, {"data": {"pairs.json": kept}})
+        trusted = base64.b64encode(make_pair(("a.svc",), 1.7e9, 4e9, 0.0).authority.encode()).decode()
+        steps = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": trusted}]
+        patch = Sent("PATCH", steps, "application/json-patch+json")
+        Api.of(cluster.client()).send(path_of(WEBHOOKS, "", hook[1]), patch)
+        changed = {**values, "image": {"tag": "next"}, "injector": {**values["injector"], "timeoutSeconds": 7}}
+        done = installing_helm.run("upgrade", "deck", str(CHART), "--namespace", namespace, values=changed)
+        assert (done.returncode, done.stderr) == (0, "")
+        (after,) = rest.get(*hook)["webhooks"]
+        assert (after["timeoutSeconds"], after["clientConfig"].get("caBundle")) == (7, trusted)
+        assert rest.get("Secret", "deck-tierdeck-injector", namespace)["data"] == {"pairs.json": kept}
+    assert rest.find(*hook) is None, "an uninstall takes the webhook away"
 
 
 def test_no_service_account_of_ours_may_change_anything(

@@ -194,3 +194,5 @@ def test_the_switch_stops_it_and_a_dead_webhook_stops_nobody(bed: Injecting) -> 
     (pod,) = bed.new_pods("slipped", after=uids([*first, *second, *third]))
     assert has_l2(pod)
     bed.wait_without_problem("slipped", "without the L2")
+    assert bed.end() == 0
+    assert "injector_stopped" in bed.log.read_text("utf-8")
