@@ -14,11 +14,13 @@ from console.pool_figures import PoolFigures, PoolTold, flow, pool_figures, pool
 from console.pool_headlines import pool_headlines
 from console.pool_rows import MOUNT_GLYPHS, mount_rows, state_words, worker_rows, worker_state
 from console.pool_sentences import orphan_words, reservations, trouble
+from console.pool_walk import Walk, walk
 from console.story import Span
 from console.trends import bucket_seconds, complete
 from tierdeck.alerts.alert import Alert
 from tierdeck.alerts.silence import Silence
 from tierdeck.l2.fill import Fill
+from tierdeck.l2.janitor_runs import JanitorRun
 
 _LONGEST_LOOK_AHEAD = 1 / 3
 """Of the window: beyond it a forecast's line says nothing more."""
@@ -37,12 +39,15 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What happened around a pool: events of the window and the latest ones, alerts of the window, all silences."""
+    """What happened around a pool: events of the window and the latest ones, alerts of the window, all silences, and
+    the janitor's last rounds, the newest first.
+    """
 
     events: pd.DataFrame
     latest: pd.DataFrame
     alerts: Sequence[Alert] = ()
     silences: Sequence[Silence] = ()
+    runs: Sequence[JanitorRun] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class PoolPage:
     trouble: tuple[str, ...]
     reservations: tuple[str, ...]
     events: pd.DataFrame
+    walk: Walk
 
 
 def pool_page(span: Span, told: PoolTold, around: Around, stale_after_seconds: float) -> PoolPage:
@@ -107,6 +113,7 @@ def pool_page(span: Span, told: PoolTold, around: Around, stale_after_seconds: f
         trouble=tuple(trouble(found, now, stale_after_seconds)),
         reservations=tuple(reservations(found)),
         events=event_rows(around.latest, span.end),
+        walk=walk(around.runs, now),
     )
 
 

@@ -22,6 +22,7 @@ _TTL_SECONDS = 120
 _LIST_TTL_SECONDS = 2
 _MOST_EVENTS = 2000
 _LATEST_EVENTS = 30
+_LAST_ROUNDS = 20
 _DAY_SECONDS = 86400.0
 
 
@@ -81,7 +82,8 @@ def _around(store: Store, key: ReplicaKey, span: Span) -> Around:
         one for one in store.alerts(*edges, key.cluster)
         if one.subject.endpoint == POOL and one.subject.part in ("", key.replica)
     ]  # fmt: skip
-    return Around(_own(found, key), _own(latest, key), alerts, store.silences())
+    runs = store.janitor_runs(key.cluster, key.replica, limit=_LAST_ROUNDS)
+    return Around(_own(found, key), _own(latest, key), alerts, store.silences(), runs)
 
 
 def _own(events: pd.DataFrame, key: ReplicaKey) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,11 +11,14 @@ from console.cli.tables import grid
 from console.pool_figures import PoolFigures, find_pools, flow, pool_figures, pool_keys, pool_name, read_pool
 from console.pool_rows import MOUNT_GLYPHS, worker_name, worker_state
 from console.pool_sentences import orphan_words
+from console.pool_walk import NOT_WALKED, walked
 from db import Store
 from tierdeck.figure import Figure
 from tierdeck.l2.fill import hours_words
+from tierdeck.l2.janitor_runs import JanitorRun
 from tierdeck.l2.members import KnownMember, MountFacts, WorkerFacts
 from tierdeck.l2.mounts import MountHealth, MountState
+from tierdeck.l2.run_document import run_document
 from tierdeck.report import number
 from tierdeck.resolution import Resolution
 from tierdeck.settings import Settings
@@ -25,7 +28,6 @@ _NO_POOL = (
     "No L2 pool is observed. Name one under `pools` in a file (docs/config.md), or look at a simulated one: "
     "`tierdeck up --demo`."
 )
-_WALK = "not walked: the janitor is off"
 
 
 def pools(settings: Settings, name: str, window_seconds: float) -> dict[str, object]:
@@ -39,11 +41,13 @@ def pools(settings: Settings, name: str, window_seconds: float) -> dict[str, obj
     with Store.open(settings.store_url) as store:
         keys = find_pools(pool_keys(store), name)
         told = [read_pool(store, key, (now - window_seconds, now), resolution) for key in keys]
+        runs = [store.janitor_runs(key.cluster, key.replica) for key in keys]
     found = [pool_figures(one, flow(one.series, (now - window_seconds, now), resolution), now, stale) for one in told]
-    return {"window_seconds": number(window_seconds), "pools": [_pool(one, now, stale) for one in found]}
+    documents = [_pool(one, some, now, stale) for one, some in zip(found, runs, strict=True)]
+    return {"window_seconds": number(window_seconds), "pools": documents}
 
 
-def _pool(found: PoolFigures, now: float, stale: float) -> dict[str, object]:
+def _pool(found: PoolFigures, runs: Sequence[JanitorRun], now: float, stale: float) -> dict[str, object]:
     account = found.account
     unknown = account.reason or "the pool does not tell it"
     sizes = {name: getattr(account, name) for name in ("capacity_bytes", "available_bytes", "used_bytes")}
@@ -60,6 +64,9 @@ def _pool(found: PoolFigures, now: float, stale: float) -> dict[str, object]:
     why |= {f"workers.{state}": unknown for state in states if getattr(account, state) is None}
     why |= {"files": unknown} if account.files is None else {}
     why |= {key: figure.reason for key, figure in figures.items() if figure.value is None}
+    newest = walked(runs)
+    if newest is None:
+        why |= dict.fromkeys(("walked_at", "identities"), runs[0].words if runs and runs[0].words else NOT_WALKED)
     return {
         "name": pool_name(found.key),
         "cluster": found.key.cluster,
@@ -72,9 +79,16 @@ def _pool(found: PoolFigures, now: float, stale: float) -> dict[str, object]:
             "workers": [_worker(one, now, stale) for one in found.workers],
             "mounts": [_mount(one, health) for one, health in found.mounts],
         },
-        "identities": None,
-        "why": why | {"identities": _WALK},
+        "walked_at": None if newest is None else run_document(newest)["started_at"],
+        "identities": None if newest is None else run_document(newest)["identities"],
+        "why": why,
     }
+
+
+def _identity_row(row: dict[str, Any]) -> list[str]:
+    used = row["last_used_at"]
+    size, files = format_size(row["size_bytes"]), format_count(row["files"])
+    return [f"  {row['identity']}", size, files, used[:16].replace("T", " ") if used else "unknown"]
 
 
 def _time_to_full(found: PoolFigures) -> Figure:
@@ -150,7 +164,11 @@ def _lines(pool: dict[str, Any], window: str) -> Iterator[str]:
     yield f"  failed        {told('failed_requests', format_count)}"
     orphans = Figure.unknown(why["orphan_chunks"]) if pool["orphan_chunks"] is None else Figure(pool["orphan_chunks"])
     yield f"  {orphan_words(orphans, pool['files'])}"
-    yield f"  identities    {why['identities']}"
+    if pool["identities"] is None:
+        yield f"  identities    {why['identities']}"
+    else:
+        heads = ["  identity", "size", "files", f"last used (walked {pool['walked_at'][:16].replace('T', ' ')})"]
+        yield grid(heads, [_identity_row(row) for row in pool["identities"]])
     members = pool["members"]
     if members["workers"]:
         heads = ["  worker", "node", "state", "used", "capacity", "failed disks", ""]

@@ -80,7 +80,7 @@ def _body(pool: PoolChoice, window: str) -> None:
     draw_workers(page)
     draw_mounts(page)
     st.markdown(escaped(page.orphans), help=POOL_COMPUTATIONS["orphans"].markdown())
-    draw_walk()
+    draw_walk(page.walk)
     if not page.events.empty:
         draw_events(page.events, is_watched=True)
     if page.reservations:

@@ -16,11 +16,13 @@ from console.cli.app import app as command
 from console.cli.pool_commands import pools
 from console.pool_figures import flow
 from db import Store
+from tests.support.console_store import CLUSTER
 from tests.support.pool_store import GIB, LOST_SECONDS, MAIN, SPARE, fill_pools
 from tests.unit.console.test_views import frame, open_view, words
 from tierdeck.errors import UsageError
 from tierdeck.fleet import POOL, Replica, ReplicaKey, Target
 from tierdeck.l2.computation import POOL_COMPUTATIONS, every_pool_figure
+from tierdeck.l2.janitor_runs import IdentityPart, JanitorRun, Order, Outcome
 from tierdeck.readings import READINGS
 from tierdeck.resolution import Resolution
 from tierdeck.settings import load_settings
@@ -154,12 +156,39 @@ def test_the_command_tells_the_same_with_a_reason_for_every_null(store: str) -> 
     assert (pool["is_filling"], pool["orphan_chunks"], pool["failed_requests"]) == (True, 72, 5)
     assert [mount["state"] for mount in pool["members"]["mounts"]] == ["hung", "silent", "working", "working"]
     assert pool["members"]["mounts"][1]["errors"] is None
-    assert pool["why"] == {"identities": "not walked: the janitor is off"}
+    assert pool["why"] == dict.fromkeys(("walked_at", "identities"), "not walked: the janitor is off")
     (spare,) = told(SPARE)
     nulls = {key for key, value in spare.items() if value is None}
     assert nulls == set(spare["why"])
     with pytest.raises(UsageError, match="there is no pool 'gone'"):
         told("gone")
+
+
+def test_what_the_janitor_walked_is_told_by_identity(store: str, now: float) -> None:
+    parts = IdentityPart("llama-1", 10, 50 * GIB, now - 7200), IdentityPart("qwen-2", 30, 150 * GIB, now - 60, 3, GIB)
+    run = JanitorRun(
+        CLUSTER, MAIN, "host-2:7", now - 180, is_dry=True, outcome=Outcome.DRY, ended_at=now - 170, order=Order.READ,
+        capacity_bytes=300.0 * GIB, used_before_bytes=220.0 * GIB, used_after_bytes=220.0 * GIB,
+        files=40, size_bytes=200 * GIB, identities=parts,
+    )  # fmt: skip
+    refused = JanitorRun(
+        CLUSTER, MAIN, "host-2:7", now - 60, is_dry=True, outcome=Outcome.REFUSED, words="a foreign file"
+    )
+    with Store.open(store) as opened:
+        opened.save_janitor_run(run, at=now - 170)
+        opened.save_janitor_run(refused, at=now - 60)
+    page = open_view("pool", window="1h", pool=MAIN)
+    assert not page.exception
+    shown = frame(page, "identity")
+    assert shown["identity"].tolist() == ["qwen-2", "llama-1"]
+    assert shown["share"].tolist() == [75.0, 25.0]
+    assert shown["would have gone"].tolist() == ["1 GiB in 3 files", "–"]
+    assert frame(page, "what came of it")["outcome"].tolist() == ["✕ refused", "○ dry: nothing was deleted"]
+    assert "Last use is the last read" in words(page)
+    (pool,) = told(MAIN)
+    assert [one["identity"] for one in pool["identities"]] == ["llama-1", "qwen-2"]
+    assert "walked_at" not in pool["why"]
+    assert "qwen-2" in CliRunner().invoke(command, ["pool", MAIN]).output
 
 
 def test_the_command_prints_a_text_and_one_document(store: str) -> None:
