@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long a busy machine takes says nothing of what is tested.
+settings.register_profile("tierdeck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tierdeck")
 
 # The Kubernetes client takes a second to import, which only those tests pay that use it: hence the inner imports.
 if TYPE_CHECKING:

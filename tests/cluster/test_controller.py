@@ -18,6 +18,7 @@ from tests.support.cluster import Cluster
 from tests.support.kube_rest import Manifest
 from tierdeck.deployed import Component, Deployed, PodRun
 from tierdeck.events import EventKind
+from tierdeck.fleet import Replica
 
 pytestmark = pytest.mark.usefixtures("kubelets")
 
@@ -79,11 +80,16 @@ def test_a_hyperpod_endpoint_is_found_with_strategy_sizes_and_its_replicas(
     assert one.configured.l0.text == "--gpu-memory-utilization 0.85"
     assert one.effective.l0.text == "--gpu-memory-utilization 0.85"
     assert {pod.node for pod in engine_pods(one)} == {node}
-    (observed,) = [known for known in watched.store.endpoints("test") if known.name == name]
-    replicas = [replica for replica in observed.replicas if not replica.key.shared]
-    assert len(replicas) == 2
+    watched.until(lambda: len(_replicas(watched, name)) == 2, "both replicas as the collectors' targets")
+    replicas = _replicas(watched, name)
     assert {replica.key.replica for replica in replicas} <= {pod.name for pod in one.pods}
     assert all(target.url.endswith(":8000/metrics") for replica in replicas for target in replica.targets)
+
+
+def _replicas(watched: Watched, name: str) -> list[Replica]:
+    """Those that the collectors are to scrape."""
+    found = [known for known in watched.store.endpoints("test") if known.name == name]
+    return [replica for known in found for replica in known.replicas if not replica.key.shared]
 
 
 def test_what_an_operator_and_a_node_do_to_an_endpoint_is_written_once(
