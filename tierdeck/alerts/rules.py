@@ -125,7 +125,7 @@ POOL_FULL = Rule(
     meaning="Less than 5 % of the pool is free, and what is submitted to it is not stored (or nobody tells whether "
     "it is). What is in it is still served; what is new never gets there, so that the hit ratio sinks as it ages.",
     advice=(
-        "Free room, oldest first, or add workers.",
+        "Free room, oldest first, as the janitor does (`tierdeck janitor` says how long room lasts), or add workers.",
         "See which endpoint writes so much: a replica that never finds what it stored fills the pool alone.",
     ),
     unit="share",
@@ -150,8 +150,8 @@ POOL_FILLING = Rule(
     "I/O errors, and evicts nothing by itself. Not of a pool in which room is made as it is needed: one that has taken "
     "stores at its brim within a day.",
     advice=(
-        "Free room, oldest first, or add workers.",
-        "Lower the time to live if Curvine's own can hold it at this pace.",
+        "Free room, oldest first, as the janitor does (`tierdeck janitor` says how long room lasts), or add workers.",
+        "Lower the time to live, if one can hold it at this pace: `tierdeck janitor` says so.",
         "See which endpoint writes so much: a replica that never finds what it stored fills the pool alone.",
     ),
     unit="seconds",
