@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from controller.objects import Raw
 from controller.reading.fields import field, items, labels, text
 from tierdeck.l2.identity import ModelIdentity
-from tierdeck.l2.wiring import VOLUME, Variable, Wiring
+from tierdeck.l2.wiring import HASH_SEED, RANDOM, VOLUME, Variable, Wiring
 
 ANNOTATION = "tierdeck.io/l2-injected"
 
@@ -108,7 +108,7 @@ def _environment(known: Sequence[Raw], wanted: Sequence[Variable], did: list[str
     for variable in wanted:
         entry = {"name": variable.name, "value": variable.value}
         there = [one for one in made if isinstance(one, Mapping) and one.get("name") == variable.name]
-        if there and not variable.replaces:
+        if there and not variable.replaces and not _is_random(variable, there):
             continue
         if there == [entry]:
             continue
@@ -117,6 +117,14 @@ def _environment(known: Sequence[Raw], wanted: Sequence[Variable], did: list[str
         made.insert(first, entry)
         did.append(variable.name + _instead(there))
     return made
+
+
+def _is_random(variable: Variable, there: Sequence[object]) -> bool:
+    """Python then draws another seed in each process, as if none were set. The last of several counts."""
+    last = there[-1]
+    if variable.name != HASH_SEED or not isinstance(last, Mapping) or last.get("valueFrom"):
+        return False
+    return text(last, "value") in ("", RANDOM)
 
 
 def _instead(there: Sequence[object]) -> str:

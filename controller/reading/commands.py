@@ -1,6 +1,7 @@
 """What a container starts: its program with its arguments, however they are spelled.
 
-Source: vLLM's command line is argparse's: `--flag value` and `--flag=value`, underscores as dashes, the last wins.
+Source: vLLM's command line (0.32.0, utils/argparse_utils.py) is argparse's: `--flag value` and `--flag=value`,
+underscores as dashes, the last wins; `--flag.key.inner value` is a part of the flag's JSON object.
 """
 
 from __future__ import annotations
@@ -14,11 +15,23 @@ from functools import lru_cache
 from controller.objects import Raw
 from controller.reading.environment import Environment
 from controller.reading.fields import words
-from controller.reading.shells import read_script, script_of
+from controller.reading.shells import Assigned, is_shell, read_script, script_of, split_word
 from tierdeck.deployed import Stated
 
 _SHELL_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?::-([^}]*))?\}?")
-_SHORT = {"-tp": "--tensor-parallel-size", "-pp": "--pipeline-parallel-size", "-dp": "--data-parallel-size"}
+_REFERENCE = re.compile(r"\$\([A-Za-z_][\w.-]*\)")
+_SHORT = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-dcp": "--decode-context-parallel-size",
+    "-pcp": "--prefill-context-parallel-size",
+    "-sc": "--speculative-config",
+    "-q": "--quantization",
+}
+_OF_NO_MATTER = ("--host", "--port", "--served-model-name", "--api-key", "--root-path", "--data-parallel-address",
+                 "--master-addr", "--node-rank", "--data-parallel-rank", "--kv-events-config.endpoint")  # fmt: skip
+"""Arguments whose value may be unknown without a doubt about the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +42,13 @@ class Command:
         words: all of them; of a script, those of the command that matters here.
         where: the object and container that state them.
         problem: why they can't be read; empty otherwise.
+        doubt: why the program may be told something else than these words; empty: it is told just them.
     """
 
     words: tuple[str, ...] = ()
     where: str = ""
     problem: str = ""
+    doubt: str = ""
 
     def runs(self, *parts: str) -> bool:
         """These words follow each other, each as the last part of a path: `vllm serve`, `-m vllm.entrypoints`."""
@@ -90,21 +105,42 @@ class Command:
                 found.append(value)
         return found
 
+    def parts(self, name: str) -> dict[str, list[Stated]]:
+        """Values of `--name.key value`, by `--name.key`."""
+        flags = dict.fromkeys(_flag(word) for word in self.words)
+        return {flag: self.all(flag) for flag in flags if flag.startswith(f"{name}.")}
+
     def document(self, name: str) -> dict[str, object]:
-        """A flag's JSON object; empty where it is none."""
-        try:
-            found = json.loads(self.value(name) or "{}")
-        except (ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        """A flag's JSON object, with the keys that are given one by one; empty where it is none."""
+        found = _json(self.value(name) or "{}")
+        made: dict[str, object] = dict(found) if isinstance(found, dict) else {}
+        for flag, values in self.parts(name).items():
+            *above, last = flag.removeprefix(f"{name}.").removesuffix("+").split(".")
+            inner = made
+            for key in above:
+                known = inner.get(key)
+                deeper: dict[str, object] = dict(known) if isinstance(known, dict) else {}
+                inner[key] = deeper
+                inner = deeper
+            inner[last] = _json(values[-1].value)
+        return made
+
+
+def _json(value: str) -> object:
+    """What it is as JSON, else the text."""
+    try:
+        found: object = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found
 
 
 @lru_cache(maxsize=8192)
 def _flag(word: str) -> str:
-    name = word.partition("=")[0]
+    name, dot, key = word.partition("=")[0].partition(".")
     if name in _SHORT:
-        return _SHORT[name]
-    return name.replace("_", "-") if name.startswith("--") else ""
+        return _SHORT[name] + dot + key
+    return name.replace("_", "-") + dot + key if name.startswith("--") else ""
 
 
 def read_command(
@@ -118,18 +154,62 @@ def read_command(
     given = [environment.expand(word) for word in (*words(container, "command"), *words(container, "args"))]
     script = script_of(given)
     if script is None:
-        return Command(tuple(given), where), environment
+        return Command(tuple(given), where, "", _doubt_of(given)), environment
     read = read_script(script)
     if read.problem:
         return Command((), where, read.problem), environment
-    inner = environment.with_script(read.assigned, f"{where}, shell script")
-    fits = [one for one in read.commands if any(name in word for word in one for name in known)]
-    chosen = (fits or list(read.commands) or [()])[0]
-    return Command(tuple(_substitute(word, inner) for word in chosen), where), inner
+    fits = [at for at, one in enumerate(read.commands) if any(name in word for word in one for name in known)]
+    chosen = (fits or [0])[0]
+    where_set = f"{where}, shell script"
+    before = [one for one in read.assigned if one.at <= chosen or not fits]
+    outer = _with_script(environment, [one for one in before if not one.is_own], where_set)
+    own = [one for one in before if one.is_own and one.at == chosen]
+    doubt = read.doubt
+    if sum(_starts(read.commands[at]) for at in fits) > 1:
+        doubt = doubt or "its shell script starts vLLM more than once"
+    made: list[str] = []
+    for word in read.commands[chosen] if read.commands else ():
+        split, unresolved = split_word(word, lambda name: _value(outer, name))
+        keeps_together = not ("$" in word or "`" in word)
+        if unresolved and not (keeps_together and _is_of_no_matter(made[-1] if made else "", split[0])):
+            doubt = doubt or f"its shell script has {unresolved}, which is not known"
+        made += split
+    return Command(tuple(made), where, "", doubt), _with_script(outer, own, where_set)
 
 
-def _substitute(word: str, environment: Environment) -> str:
-    def replace(match: re.Match[str]) -> str:
-        return environment.value(match[1]) or match[2] or match[0]
+def _doubt_of(given: list[str]) -> str:
+    if is_shell(given) or (given and given[0].endswith(".sh")):
+        return f"it is started by a script in a file ({' '.join(given[:2])}), which is not read"
+    for before, word in zip(["", *given], given, strict=False):
+        if _REFERENCE.search(word) and not _is_of_no_matter(before, word):
+            return f"its arguments have {word}, which is not known"
+    return ""
 
-    return _SHELL_VARIABLE.sub(replace, word) if "$" in word else word
+
+def _is_of_no_matter(before: str, word: str) -> bool:
+    """It is the value of an argument that is."""
+    if "=" in word:
+        return _flag(word) in _OF_NO_MATTER
+    return _flag(before) in _OF_NO_MATTER and "=" not in before and not word.startswith("-")
+
+
+def _starts(command: Sequence[str]) -> bool:
+    made = Command(tuple(command))
+    return made.runs("vllm", "serve") or made.mentions("vllm.entrypoints")
+
+
+def _with_script(environment: Environment, assigned: Sequence[Assigned], where: str) -> Environment:
+    """The environment with what a script sets, each value made of those before it."""
+    for one in assigned:
+        known = environment
+        split, unresolved = split_word(one.word, lambda name, known=known: _value(known, name))  # type: ignore[misc]
+        value = " ".join(split)
+        stated = Stated.unknown(f"a shell script sets it to {value}", where) if unresolved else Stated(value, where)
+        environment = known.with_script(one.name, stated)
+    return environment
+
+
+def _value(environment: Environment, name: str) -> str | None:
+    """None: it is set to what is not known."""
+    found = environment.get(name)
+    return "" if found is None else found.value or None

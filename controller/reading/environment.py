@@ -44,10 +44,11 @@ class Environment:
         """`$(NAME)` replaced, as Kubernetes does in commands and arguments; what is not known stays."""
         return _expand(word, self.variables)
 
-    def with_script(self, assigned: Mapping[str, str], where: str) -> Environment:
-        """The same, with what a shell script sets."""
-        more = {name: Stated(value, where) for name, value in assigned.items() if value}
-        return Environment({**self.variables, **more}, self.duplicates, self.hidden)
+    def with_script(self, name: str, stated: Stated) -> Environment:
+        """The same, with a variable that a shell script sets."""
+        more = {name: stated} if stated.value or stated.reason else {}
+        kept = {key: value for key, value in self.variables.items() if key != name}
+        return Environment({**kept, **more}, self.duplicates, self.hidden)
 
 
 def read_environment(container: Raw, key: str, configs: Configs, where: str) -> Environment:

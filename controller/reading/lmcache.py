@@ -17,6 +17,8 @@ from tierdeck.deployed import Stated
 FILE = "LMCACHE_CONFIG_FILE"
 EMBEDDED = "LMCacheConnector"
 MULTI_PROCESS = "LMCacheMPConnector"
+_TRANSFER = "--kv-transfer-config"
+_TRANSFER_VARIABLE = "SM_VLLM_KV_TRANSFER_CONFIG"
 DEFAULT_CPU_GIB = "5"
 """Source: LMCache 0.5.6, config.py: max_local_cpu_size 5.0."""
 
@@ -64,17 +66,41 @@ def _document(content: str) -> dict[str, object] | None:
 
 def connectors(process: Process) -> list[str]:
     """KV connectors that the engine is told to use, those inside a MultiConnector too."""
-    return list(_connectors(process.command.words))
+    return [name for one in _transfers(process) if isinstance(name := one.get("kv_connector"), str)]
+
+
+def connector_settings(process: Process) -> dict[str, object]:
+    """`lmcache.*` of its connectors, by name: LMCache takes them in place of its variables.
+
+    Source: LMCache 0.5.6, integration/vllm/vllm_v1_adapter.py: each such key of kv_connector_extra_config is set over
+    what file and environment say.
+    """
+    found: dict[str, object] = {}
+    for one in _transfers(process):
+        extra = one.get("kv_connector_extra_config")
+        if isinstance(extra, dict):
+            nested = extra.get("lmcache")
+            inner = nested.items() if isinstance(nested, dict) else ()
+            found |= {f"lmcache.{key}": value for key, value in inner}
+            found |= {key: value for key, value in extra.items() if key.startswith("lmcache.")}
+    return found
+
+
+def _transfers(process: Process) -> tuple[dict[str, object], ...]:
+    return _transfers_of(process.command.words, process.environment.value(_TRANSFER_VARIABLE))
 
 
 @lru_cache(maxsize=4096)
-def _connectors(words: tuple[str, ...]) -> tuple[str, ...]:
+def _transfers_of(words: tuple[str, ...], stated: str) -> tuple[dict[str, object], ...]:
     """The pods of a workload all start the same."""
-    document = Command(words).document("--kv-transfer-config")
-    extra = document.get("kv_connector_extra_config")
-    inner = extra.get("connectors") if isinstance(extra, dict) else None
-    parts = [document, *(one for one in inner if isinstance(one, dict))] if isinstance(inner, list) else [document]
-    return tuple(name for one in parts if isinstance(name := one.get("kv_connector"), str))
+    documents = (Command(words).document(_TRANSFER), Command((f"{_TRANSFER}={stated}",)).document(_TRANSFER))
+    found: list[dict[str, object]] = []
+    for document in documents:
+        found.append(document)
+        extra = document.get("kv_connector_extra_config")
+        inner = extra.get("connectors") if isinstance(extra, dict) else None
+        found += [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+    return tuple(found)
 
 
 def uses_server(process: Process) -> bool:

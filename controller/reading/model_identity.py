@@ -1,33 +1,40 @@
-"""Whose KV an engine makes: its model as its source states it, and the layout as its container is told.
+"""Whose KV an engine makes: its weights, and the layout as its container is told.
 
-HyperPod mounts every model at /opt/ml/model, so where a custom resource owns the engine, that tells the model.
-
-Sources: HyperPod's CRD v1 (modelSourceConfig) and JumpStartModel; vLLM's arguments; AWS's vLLM images take
-`SM_VLLM_X_Y` for `--x-y`; LMCache 0.5.6, v1/config.py (chunk_size 256, pre_caching_hash_algorithm builtin).
+Sources: vLLM 0.32.0, engine/arg_utils.py; LMCache 0.5.6, v1/config.py (chunk_size 256, pre_caching_hash_algorithm
+builtin).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from controller.reading.configs import is_below
-from controller.reading.fields import items, mapping, text
+from controller.reading.fields import items, text
 from controller.reading.lineage import Found
 from controller.reading.lmcache import Settings
+from controller.reading.model_weights import own_of, weights_of
 from controller.reading.processes import Process
-from controller.resources import ENDPOINT_CONFIGS, JUMPSTART_MODELS
-from tierdeck.deployed import Stated
-from tierdeck.l2.identity import KvLayout, ModelIdentity, ModelSource, UnknownIdentity
+from controller.reading.told import UntoldError, argument, switch, told, variable_of
+from controller.resources import JUMPSTART_MODELS
+from tierdeck.deployed import ObjectRef
+from tierdeck.l2.identity import KvLayout, ModelIdentity, UnknownIdentity
 from tierdeck.l2.policy import L2Policy
+from tierdeck.l2.wiring import HASH_SEED, RANDOM
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_MAIN = ("--model", "--revision", "--dtype", "--kv-cache-dtype", "--tensor-parallel-size", "--pipeline-parallel-size")
 _VARIANT = (
-    "--quantization", "--hf-overrides", "--rope-scaling", "--rope-theta", "--load-format", "--code-revision",
-    "--speculative-config", "--lora-modules", "--config-format",
+    "--quantization", "--quantization-config", "--hf-overrides", "--hf-config-path", "--rope-scaling", "--rope-theta",
+    "--max-model-len", "--load-format", "--model-loader-extra-config", "--config-format", "--code-revision",
+    "--model-impl", "--model-class-overrides", "--mm-processor-kwargs", "--speculative-config", "--spec-model",
+    "--spec-method", "--decode-context-parallel-size", "--prefill-context-parallel-size",
+    "--cp-kv-cache-interleave-size", "--dcp-kv-cache-interleave-size", "--default-mm-loras",
 )  # fmt: skip
-_VARIANT_FLAGS = ("--enable-lora", "--calculate-kv-scales")
+"""The length counts since LongRoPE chooses its factors by it, and only the weights tell who has LongRoPE."""
+_VARIANT_LISTS = ("--lora-modules", "--kv-cache-dtype-skip-layers")
+_VARIANT_FLAGS = ("--enable-lora", "--calculate-kv-scales", "--disable-sliding-window", "--trust-remote-code")
+_ELSEWHERE = ("--config", "--kv-transfer-config")
+_NAMES = (*_MAIN, *_VARIANT, *_VARIANT_LISTS, *_VARIANT_FLAGS, *_ELSEWHERE)
 _VARIANT_ENVIRONMENT = (
     "VLLM_MLA_DISABLE", "VLLM_USE_MODELSCOPE", "LMCACHE_ENABLE_BLENDING", "LMCACHE_USE_LAYERWISE",
 )  # fmt: skip
@@ -37,31 +44,19 @@ _LORA = (
 )
 
 
-class _UntoldError(Exception):
-    """A part of the identity is not told; the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    source: ModelSource
-    model: str
-    revision: str = ""
-    pinned_by: str = ""
-
-
 def identity_of(
-    engine: Process, endpoint: str, source: Found | None, policy: L2Policy
+    engine: Process, endpoint: ObjectRef, source: Found | None, policy: L2Policy
 ) -> ModelIdentity | UnknownIdentity:
     """The identity of what an engine reads and writes.
 
     Args:
-        endpoint: `namespace/name`: whose weights they are, where nothing else tells.
+        endpoint: whose weights they are, where nothing else tells.
         source: the custom resource that the engine was rendered from; None: there is none.
     """
     try:
-        layout = _layout(engine, source, policy)
-        weights = _weights(engine, endpoint, source)
-    except _UntoldError as error:
+        layout = _layout(engine, endpoint, source, policy)
+        weights = weights_of(engine, endpoint, source)
+    except UntoldError as error:
         return UnknownIdentity(str(error))
     revision, pinned_by = weights.revision, weights.pinned_by
     if policy.model_revision:
@@ -70,38 +65,68 @@ def identity_of(
     return ModelIdentity(weights.source, weights.model, revision, layout, pinned_by, notes)
 
 
-def _layout(engine: Process, source: Found | None, policy: L2Policy) -> KvLayout:
-    command, settings = engine.command, Settings(engine)
-    if command.problem:
-        raise _UntoldError(f"its arguments can't be read: {command.problem}")
-    if command.has("--config"):
-        raise _UntoldError("its arguments are in a file (--config), which is not read")
-    chunk = _told(settings.get("chunk_size"), "256")
+def _layout(engine: Process, endpoint: ObjectRef, source: Found | None, policy: L2Policy) -> KvLayout:
+    _check_whole(engine)
+    settings = Settings(engine)
+    chunk = told(settings.get("chunk_size"), "256")
     if not chunk.isascii() or not chunk.isdigit():
-        raise _UntoldError(f"chunk_size {chunk} is no number of tokens")
+        raise UntoldError(f"chunk_size {chunk} is no number of tokens")
     return KvLayout(
-        _argument(engine, "--dtype") or "auto",
-        _argument(engine, "--kv-cache-dtype") or "auto",
+        argument(engine, "--dtype") or "auto",
+        argument(engine, "--kv-cache-dtype") or "auto",
         _ranks(engine, "--tensor-parallel-size"),
         _ranks(engine, "--pipeline-parallel-size"),
         int(chunk),
-        _told(settings.get("pre_caching_hash_algorithm"), "builtin"),
-        _told(engine.environment.get("PYTHONHASHSEED"), policy.hash_seed),
-        tuple(sorted(_variant(engine, source))),
+        told(settings.get("pre_caching_hash_algorithm"), "builtin"),
+        _seed(engine, policy),
+        tuple(sorted(_variant(engine, endpoint, source))),
     )
 
 
-def _variant(engine: Process, source: Found | None) -> Iterator[tuple[str, str]]:
-    for name in _VARIANT:
-        if name == "--lora-modules" and engine.command.has(name):
-            yield name, " ".join(sorted(engine.command.many(name)))
-        elif value := _argument(engine, name):
-            yield name, value
+def _check_whole(engine: Process) -> None:
+    """All that it is told is seen.
+
+    Raises:
+        UntoldError: something may be told to it besides.
+    """
+    command = engine.command
+    if command.problem or command.doubt:
+        raise UntoldError(f"its arguments can't be read: {command.problem or command.doubt}")
+    if engine.environment.hidden:
+        raise UntoldError(f"not all of its variables are known: {engine.environment.hidden[0]}")
+    if switch(engine, "--config"):
+        raise UntoldError("its arguments are in a file (--config), which is not read")
+    told(engine.environment.get(variable_of("--kv-transfer-config")), "")
+    for word in command.words:
+        flag = word.partition("=")[0].partition(".")[0].replace("_", "-")
+        meant = next((name for name in _NAMES if len(flag) > 2 and name.startswith(flag) and flag.startswith("--")), "")
+        if meant and flag not in _NAMES:
+            raise UntoldError(f"{flag} may be short for {meant}: write it out")
+        if re.match(r"-q[^=.]", word):
+            raise UntoldError(f"{word} may be --quantization {word[2:]}: write it out")
+
+
+def _seed(engine: Process, policy: L2Policy) -> str:
+    """What the pod will have: a random one is replaced where the container states it."""
+    seed = told(engine.environment.get(HASH_SEED), policy.hash_seed)
+    if seed != RANDOM:
+        return seed
+    own = [text(one, "value") for one in items(engine.container, "env") if text(one, "name") == HASH_SEED]
+    if own[-1:] != [RANDOM]:
+        raise UntoldError(f"its shell script sets {HASH_SEED} to {RANDOM}")
+    return policy.hash_seed
+
+
+def _variant(engine: Process, endpoint: ObjectRef, source: Found | None) -> Iterator[tuple[str, str]]:
+    yield from _values(engine)
     for name in _VARIANT_FLAGS:
-        if engine.command.has(name):
+        if switch(engine, name):
             yield name, "true"
+    if switch(engine, "--enable-lora"):
+        # adapters can come at run time, and from a place that other endpoints have other ones at
+        yield "endpoint", own_of(endpoint, "it serves LoRA adapters")
     for name in _VARIANT_ENVIRONMENT:
-        value = _told(engine.environment.get(name), "")
+        value = told(engine.environment.get(name), "")
         if value:
             yield name, value
     if source is not None and source[0].kind == JUMPSTART_MODELS.kind:
@@ -111,114 +136,22 @@ def _variant(engine: Process, source: Found | None) -> Iterator[tuple[str, str]]
             yield "instance_type", instance
 
 
+def _values(engine: Process) -> Iterator[tuple[str, str]]:
+    for name in _VARIANT:
+        if value := argument(engine, name):
+            yield name, value
+    for name in (*_VARIANT, *_VARIANT_LISTS):
+        for part, values in engine.command.parts(name).items():
+            yield part, json.dumps([told(one, "") for one in values])
+    for name in _VARIANT_LISTS:
+        if engine.command.has(name):
+            yield name, json.dumps(sorted(engine.command.many(name)))
+        elif value := argument(engine, name):
+            yield name, value
+
+
 def _ranks(engine: Process, name: str) -> int:
-    value = _argument(engine, name) or "1"
+    value = argument(engine, name) or "1"
     if not value.isascii() or not value.isdigit() or not 0 < int(value) <= 1024:
-        raise _UntoldError(f"{name} {value} is no number of ranks")
+        raise UntoldError(f"{name} {value} is no number of ranks")
     return int(value)
-
-
-def _argument(engine: Process, name: str) -> str:
-    """Its value, also where an image of AWS's takes it from the environment; empty where it is not set."""
-    variable = f"SM_VLLM_{name.removeprefix('--').replace('-', '_').upper()}"
-    return _told(engine.command.get(name) or engine.environment.get(variable), "")
-
-
-def _told(stated: Stated | None, default: str) -> str:
-    if stated is None:
-        return default
-    if stated.reason:
-        raise _UntoldError(f"{stated.where}: {stated.reason}" if stated.where else stated.reason)
-    return stated.value
-
-
-def _weights(engine: Process, endpoint: str, source: Found | None) -> _Weights:
-    word = _model_word(engine)
-    is_path = word.startswith(("/", "."))
-    if source is not None and (is_path or not word):
-        if source[0].kind == ENDPOINT_CONFIGS.kind:
-            return _of_endpoint_config(source)
-        if source[0].kind == JUMPSTART_MODELS.kind:
-            return _of_jumpstart(source)
-    if not word or "$" in word:
-        raise _UntoldError("which model it loads is not told by its arguments")
-    if is_path:
-        return _on_path(word, engine, endpoint)
-    if word.startswith("s3://"):
-        return _Weights(ModelSource.S3, word.removeprefix("s3://").strip("/") or word)
-    if "://" in word:
-        return _Weights(ModelSource.ADDRESS, word)
-    revision = _argument(engine, "--revision")
-    pinned_by = "the commit of --revision" if _COMMIT.fullmatch(revision) else ""
-    return _Weights(ModelSource.HUGGING_FACE, word, revision or "main", pinned_by)
-
-
-def _model_word(engine: Process) -> str:
-    """What it loads: `--model`, or what follows `serve`."""
-    named = _argument(engine, "--model")
-    if named:
-        return named
-    words = engine.command.words
-    names = [word.rpartition("/")[2] for word in words]
-    at = next((at + 1 for at in range(len(names) - 1) if names[at] == "serve"), len(names))
-    word = words[at] if at < len(words) else ""
-    return "" if word.startswith("-") else word
-
-
-def _of_endpoint_config(source: Found) -> _Weights:
-    ref, raw = source
-    config = mapping(raw, "spec", "modelSourceConfig")
-    kind, location = text(config, "modelSourceType"), text(config, "modelLocation").strip("/")
-    version = text(raw, "spec", "modelVersion")
-    match kind:
-        case "huggingface":
-            model, commit = text(config, "huggingFaceModel", "modelId"), text(config, "huggingFaceModel", "commitSHA")
-            pinned_by = "huggingFaceModel.commitSHA" if commit else ""
-            weights = _Weights(ModelSource.HUGGING_FACE, model, commit or "main", pinned_by)
-        case "s3":
-            weights = _Weights(ModelSource.S3, _joined(text(config, "s3Storage", "bucketName"), location), version)
-        case "fsx":
-            weights = _Weights(ModelSource.FSX, _joined(text(config, "fsxStorage", "fileSystemId"), location), version)
-        case "kubernetesVolume":
-            weights = _Weights(ModelSource.VOLUME, _joined(ref.namespace, ref.name, location), version)
-        case _:
-            raise _UntoldError(f"{ref}: spec.modelSourceConfig.modelSourceType {kind!r} is not known")
-    if not weights.model:
-        raise _UntoldError(f"{ref}: spec.modelSourceConfig does not tell where its model is")
-    return weights
-
-
-def _of_jumpstart(source: Found) -> _Weights:
-    ref, raw = source
-    model, version = text(raw, "spec", "model", "modelId"), text(raw, "spec", "model", "modelVersion")
-    if not model:
-        raise _UntoldError(f"{ref}: spec.model.modelId is missing")
-    hub = text(raw, "spec", "model", "modelHubName") or "SageMakerPublicHub"
-    return _Weights(ModelSource.JUMPSTART, _joined(hub, model), version, "spec.model.modelVersion" if version else "")
-
-
-def _on_path(path: str, engine: Process, endpoint: str) -> _Weights:
-    """Weights in a folder: of a claim, of the node, of the image."""
-    mounts = [one for one in items(engine.container, "volumeMounts") if is_below(path, text(one, "mountPath"))]
-    mount = max(mounts, key=lambda one: len(text(one, "mountPath")), default=None)
-    if mount is None:
-        image, at, digest = engine.image.partition("@")
-        if not image:
-            raise _UntoldError(f"the model is at {path} in an image without a name")
-        return _Weights(ModelSource.IMAGE, f"{image}:{path}", digest, "the image's digest" if at else "")
-    volume = next((one for one in engine.volumes if text(one, "name") == text(mount, "name")), {})
-    below = _joined(text(mount, "subPath"), path.removeprefix(text(mount, "mountPath")))
-    namespace = endpoint.partition("/")[0]
-    claim, host = text(volume, "persistentVolumeClaim", "claimName"), text(volume, "hostPath", "path")
-    if claim:
-        return _Weights(ModelSource.VOLUME, _joined(namespace, claim, below))
-    if text(volume, "nfs", "server"):
-        return _Weights(ModelSource.VOLUME, _joined(text(volume, "nfs", "server"), text(volume, "nfs", "path"), below))
-    # what a node or an init container put there is this endpoint's, as far as can be told
-    return _Weights(ModelSource.VOLUME, _joined(endpoint, host or text(mount, "name"), below))
-
-
-def _joined(first: str, *rest: str) -> str:
-    """A place with what is below it; empty where the place is."""
-    parts = [part.strip("/") for part in (first, *rest)]
-    return "/".join(part for part in parts if part) if parts[0] else ""

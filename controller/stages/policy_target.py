@@ -31,7 +31,6 @@ HARMLESS = (
     "--gpu-memory-utilization",
     "--kv-cache-memory-bytes",
     "--num-gpu-blocks-override",
-    "--max-model-len",
     "--max-num-seqs",
     "--max-num-batched-tokens",
     "--host",

@@ -170,3 +170,18 @@ def test_a_pod_that_is_wired_but_says_nothing_of_it_is_annotated() -> None:
     assert isinstance(found, Patch)
     assert [step["path"] for step in found.operations] == ["/metadata/annotations/tierdeck.io~1l2-injected"]
     assert found.did == ()
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ([{"value": "random"}], "0"),
+        ([{"value": ""}], "0"),
+        ([{}], "0"),
+        ([{"value": "7"}, {"value": "random"}], "0"),
+        ([{"value": "random"}, {"value": "7"}], "7"),
+    ],
+)
+def test_a_seed_that_is_none_is_replaced(env: list[dict[str, str]], expected: str) -> None:
+    found = values(wired(pod(*({"name": "PYTHONHASHSEED", **one} for one in env))), "PYTHONHASHSEED")
+    assert found[-1] == expected

@@ -18,6 +18,7 @@ from tierdeck.l2.policy import L2Policy
 
 POLICY = L2Policy("a test", "curvine-pvc")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+CHAT = ObjectRef("Deployment", "llm", "chat")
 ON_VOLUME = ["vllm", "serve", "/opt/ml/model"]
 
 
@@ -30,9 +31,10 @@ def identity(
 ) -> ModelIdentity | UnknownIdentity:
     variables = [{"name": name, "value": value} for name, value in (env or {}).items()]
     volumes = more.pop("volumes", [])
+    endpoint = more.pop("endpoint", CHAT)
     container = {"name": "engine", "image": "vllm/vllm-openai:v0.32.0", "command": command, "env": variables, **more}
     process = read_process(container, volumes, Configs(Objects("prod", {}), "llm"), "Pod llm/chat-0")
-    return identity_of(process, "llm/chat", source, policy)
+    return identity_of(process, endpoint, source, policy)
 
 
 def known(found: ModelIdentity | UnknownIdentity) -> ModelIdentity:
@@ -87,7 +89,7 @@ def test_two_models_at_the_same_path_have_directories_of_their_own() -> None:
         ),
         (
             config(modelSourceConfig={"modelSourceType": "kubernetesVolume", "modelLocation": "m"}),
-            (ModelSource.VOLUME, "llm/chat/m", "", ""),
+            (ModelSource.VOLUME, "resource:llm/chat/m", "", ""),
         ),
         (
             (
@@ -115,10 +117,10 @@ def test_an_engine_that_loads_something_else_than_its_custom_resource_says_is_be
 @pytest.mark.parametrize(
     ("volume", "expected"),
     [
-        ({"persistentVolumeClaim": {"claimName": "models"}}, "llm/models/sub/llama"),
-        ({"nfs": {"server": "nfs.example", "path": "/export"}}, "nfs.example/export/sub/llama"),
-        ({"hostPath": {"path": "/data"}}, "llm/chat/data/sub/llama"),
-        ({"emptyDir": {}}, "llm/chat/models/sub/llama"),
+        ({"persistentVolumeClaim": {"claimName": "models"}}, "claim:llm/models/sub/llama"),
+        ({"nfs": {"server": "nfs.example", "path": "/export"}}, "nfs:nfs.example/export/sub/llama"),
+        ({"hostPath": {"path": "/data"}}, "host:llm/Deployment/chat:data/sub/llama"),
+        ({"emptyDir": {}}, "volume:llm/Deployment/chat:models/sub/llama"),
     ],
 )
 def test_weights_in_a_folder_are_those_of_its_volume(volume: dict[str, Any], expected: str) -> None:
@@ -168,7 +170,11 @@ def test_lora_has_a_directory_of_its_own_and_is_warned_of() -> None:
     found = known(
         identity(["vllm", "serve", "an/llm", "--revision", COMMIT, "--enable-lora", "--lora-modules", "a=/a"])
     )
-    assert found.layout.variant == (("--enable-lora", "true"), ("--lora-modules", "a=/a"))
+    assert found.layout.variant == (
+        ("--enable-lora", "true"),
+        ("--lora-modules", '["a=/a"]'),
+        ("endpoint", "llm/Deployment/chat"),
+    )
     assert "does not tell their KV from the base model's" in found.warnings[0]
 
 

@@ -222,7 +222,7 @@ def test_every_variable_that_an_identity_is_made_of_is_guarded() -> None:
     (engine,) = spec.processes
     asked = Recorded(engine.environment.variables)
     watched = replace(engine, environment=replace(engine.environment, variables=asked))
-    made = identity_of(watched, "llm/chat", None, L2Policy("here", "curvine-pvc"))
+    made = identity_of(watched, ObjectRef("Deployment", "llm", "chat"), None, L2Policy("here", "curvine-pvc"))
     assert isinstance(made, ModelIdentity)
     elsewhere = {"PYTHONHASHSEED", "LMCACHE_CONFIG_FILE"}  # by conditions of their own
     assert {name for name in asked.asked if not name.startswith(GUARDED_PREFIX)} - elsewhere == set(GUARDED)
@@ -233,7 +233,7 @@ def test_an_argument_that_policies_leave_out_makes_no_other_identity(argument: s
     def made(*more: str) -> ModelIdentity:
         container = {"name": "chat", "image": "vllm/vllm-openai:v1", "args": ["--model", "an/llm", *more]}
         (engine,) = read_spec({"containers": [container]}, Configs(Objects("", {}), ""), "here").processes
-        found = identity_of(engine, "llm/chat", None, L2Policy("here", "curvine-pvc"))
+        found = identity_of(engine, ObjectRef("Deployment", "llm", "chat"), None, L2Policy("here", "curvine-pvc"))
         assert isinstance(found, ModelIdentity)
         return found
 
