@@ -6,9 +6,10 @@ Source: AWS's vLLM images make `--x-y VALUE` of `SM_VLLM_X_Y`; an empty variable
 from __future__ import annotations
 
 from controller.reading.fields import items, text
-from controller.reading.lmcache import is_off
 from controller.reading.processes import Process
 from tierdeck.deployed import Stated
+
+_OFF = ("false", "0", "no", "off")
 
 
 class UntoldError(Exception):
@@ -31,7 +32,7 @@ def switch(engine: Process, name: str) -> bool:
     given = engine.environment.get(variable)
     told(given, "")
     is_empty = given is None and any(text(one, "name") == variable for one in items(engine.container, "env"))
-    return engine.command.has(name) or is_empty or (given is not None and not is_off(given))
+    return engine.command.has(name) or is_empty or (given is not None and given.value.lower() not in _OFF)
 
 
 def told(stated: Stated | None, default: str) -> str:

@@ -23,7 +23,7 @@ from controller.stages.l2_wiring import L2_WIRING
 from controller.stages.policy_target import GUARDED, GUARDED_PREFIX, HARMLESS, PolicyTarget, target_of, telling
 from tests.support.json_patch import patched
 from tests.support.manifests import documents, objects_of
-from tierdeck.deployed import Stated
+from tierdeck.deployed import ObjectRef, Stated
 from tierdeck.l2.file import L2File, parse_l2
 from tierdeck.l2.identity import ModelIdentity
 from tierdeck.l2.policy import L2Policy
