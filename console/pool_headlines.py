@@ -69,8 +69,9 @@ def _errors(found: PoolFigures, window: Window) -> Headline:
         return _headline("errors", short_reason(failed.reason), failed.reason, "")
     since, unread = found.at - window.seconds, sum(not health.is_read for _, health in found.mounts)
     where = sum(bool(one.member.mount and (one.member.mount.failed_at or 0.0) > since) for one, _ in found.mounts)
-    many = len(found.mounts)
-    on = f"{where} of {many} mounts had some" if where else f"none on {many - unread} mounts"
+    many, read = len(found.mounts), len(found.mounts) - unread
+    none = f"none on {read} mount{'' if read == 1 else 's'}"
+    on = f"{where} of {many} mounts had some" if where else none
     parts = (on, f"{unread} not read" if unread else "", f"last {window.words}")
     return _headline("errors", format_count(failed.value), "", ", ".join(filter(None, parts)))
 

@@ -57,7 +57,7 @@ class Absent:
             return "not walked: the janitor is off"
         return (
             f"not walked: no janitor has told of a pool of this name, only of {', '.join(self.told_of)}; "
-            f"`TIERDECK_JANITOR_POOL={self.pool}` is how the janitor of this one calls it"
+            f"TIERDECK_JANITOR_POOL={self.pool} is what this one's janitor needs"
         )
 
 
