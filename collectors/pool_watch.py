@@ -152,7 +152,8 @@ class PoolWatch:
         reading, before = page.reading, self._seen.get(name, _Seen(at))
         if at - before.at > _LONGEST_GAP_SECONDS:
             before = _Seen(before.at, failed_at=before.failed_at)
-        requests, active = reading.counter(Reading.FUSE_REQUESTS), _active(reading)
+        answered, active = _told(reading, Reading.FUSE_REQUESTS), _active(reading)
+        requests = answered or 0.0
         waiting = reading.gauge(Reading.FUSE_WAITING)
         has_failed = page.counts.get(Reading.FUSE_ERRORS, 0.0) > 0
         idle_since = before.idle_since if before.requests == requests else None
@@ -160,7 +161,7 @@ class PoolWatch:
             at,
             requests,
             waiting_since=before.waiting_since or at if waiting else None,
-            idle_since=idle_since or at if active else None,
+            idle_since=idle_since or at if active and answered is not None else None,
             failed_at=at if has_failed else before.failed_at,
         )
         self._seen[name] = now
@@ -178,7 +179,13 @@ class PoolWatch:
             is_attached=None if attached is None else attached > 0,
             read_rate=page.rate(Reading.FUSE_READ_BYTES),
             written_rate=page.rate(Reading.FUSE_WRITTEN_BYTES),
+            answered=answered,
         )  # fmt: skip
+
+
+def _told(reading: TargetReading, counter: Reading) -> float | None:
+    """A counter where it is exported: what an old client does not count is not 0."""
+    return reading.counter(counter) if any(key.reading is counter for key in reading.counters) else None
 
 
 def _active(reading: TargetReading) -> float | None:

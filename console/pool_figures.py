@@ -51,6 +51,7 @@ class PoolFigures:
         used: of the capacity. others_bytes: what is neither held by the pool nor free.
         read_rate, written_rate: bytes a second over the window. failed: requests in it.
         workers: with what is known of each. mounts: with their health, the worst first.
+        at: the instant that they are told for, in epoch seconds.
     """
 
     key: ReplicaKey
@@ -64,6 +65,7 @@ class PoolFigures:
     orphans: Figure
     workers: tuple[KnownMember, ...]
     mounts: tuple[tuple[KnownMember, MountHealth], ...]
+    at: float
 
     def mounts_that_are(self, *states: MountState) -> list[str]:
         """Names of the mounts in one of these states."""
@@ -106,7 +108,7 @@ def read_pool(store: Store, key: ReplicaKey, edges: tuple[float, float], resolut
     hour = store.pool_series(end_at - WINDOW_SECONDS, end_at, Resolution.MINUTE, key.cluster)
     now = next((one for one in store.pool_now(key.cluster) if one.key == key), None)
     members = [one for one in store.pool_members(key.cluster) if one.pool == key]
-    return PoolTold(key, now, _own(series, key), _own(hour, key), members)
+    return PoolTold(key, now, own_series(series, key), own_series(hour, key), members)
 
 
 def pool_figures(told: PoolTold, rates: pd.DataFrame, now: float, stale_after_seconds: float) -> PoolFigures:
@@ -115,7 +117,7 @@ def pool_figures(told: PoolTold, rates: pd.DataFrame, now: float, stale_after_se
     Args:
         rates: what `flow` makes of its series.
     """
-    account = _account(told.now, now, stale_after_seconds)
+    account = present(told.now, now, stale_after_seconds)
     mounts = [one for one in told.members if one.member.kind is MemberKind.MOUNT]
     health = [(one, mount_health(one, now, stale_after_seconds)) for one in mounts]
     health.sort(key=_worst_first)
@@ -135,6 +137,7 @@ def pool_figures(told: PoolTold, rates: pd.DataFrame, now: float, stale_after_se
         orphans=orphan_chunks(account),
         workers=tuple(one for one in told.members if one.member.kind is MemberKind.WORKER),
         mounts=tuple(health),
+        at=now,
     )  # fmt: skip
 
 
@@ -158,7 +161,8 @@ def flow(series: pd.DataFrame, edges: tuple[float, float], resolution: Resolutio
     return found[(passed > 0) & (passed <= edges[1] - edges[0] + 1)].reset_index(drop=True)
 
 
-def _own(series: pd.DataFrame, key: ReplicaKey) -> pd.DataFrame:
+def own_series(series: pd.DataFrame, key: ReplicaKey) -> pd.DataFrame:
+    """The rows of one pool: those of two endpoints are called alike."""
     return series[(series["endpoint"] == key.endpoint) & (series["pool"] == key.replica)].reset_index(drop=True)
 
 
@@ -169,7 +173,8 @@ def _worst_first(pair: tuple[KnownMember, MountHealth]) -> tuple[int, float, str
     return list(MountState).index(health.state), -(failed_at or 0.0), one.node, one.member.name
 
 
-def _account(newest: PoolNow | None, now: float, stale_after_seconds: float) -> PoolAccount:
+def present(newest: PoolNow | None, now: float, stale_after_seconds: float) -> PoolAccount:
+    """What is known of a pool now: an old reading says nothing about that."""
     if newest is None:
         return PoolAccount(reason="nothing was read of the pool yet")
     if now - newest.at > stale_after_seconds:

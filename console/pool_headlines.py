@@ -8,7 +8,7 @@ from console.windows import Window
 from console.words import age_words, ratio_words, short_reason
 from tierdeck.figure import Figure
 from tierdeck.l2.computation import POOL_COMPUTATIONS
-from tierdeck.l2.fill import hours_words
+from tierdeck.l2.fill import full_words, hours_words, is_full
 from tierdeck.units import format_count, format_size
 
 _DAY_SECONDS = 86400.0
@@ -37,8 +37,8 @@ def _time_to_full(found: PoolFigures) -> Headline:
     fill, available = found.fill, found.account.available_bytes
     pace = fill.pace.value
     below = f"{format_size(abs(pace))}/s {'net written' if pace >= 0 else 'net freed'}" if pace is not None else ""
-    if available == 0:
-        return _headline("time_to_full", "full", "", "nothing more can be written")
+    if available is not None and is_full(available, found.account.live):
+        return _headline("time_to_full", "full", "", full_words(available, found.account.live))
     if pace is None:
         return _headline("time_to_full", short_reason(fill.pace.reason), fill.pace.reason, "")
     left = fill.left_seconds.value
@@ -67,9 +67,13 @@ def _errors(found: PoolFigures, window: Window) -> Headline:
     failed = found.failed
     if failed.value is None:
         return _headline("errors", short_reason(failed.reason), failed.reason, "")
-    where = sum(bool(one.member.mount and one.member.mount.errors) for one, _ in found.mounts)
-    on = f"{where} of {len(found.mounts)} mounts had some" if where else f"none on {len(found.mounts)} mounts"
-    return _headline("errors", format_count(failed.value), "", f"{on}, last {window.words}")
+    since, unread = found.at - window.seconds, sum(not health.is_read for _, health in found.mounts)
+    where = sum(bool(one.member.mount and (one.member.mount.failed_at or 0.0) > since) for one, _ in found.mounts)
+    many, read = len(found.mounts), len(found.mounts) - unread
+    none = f"none on {read} mount{'' if read == 1 else 's'}"
+    on = f"{where} of {many} mounts had some" if where else none
+    parts = (on, f"{unread} not read" if unread else "", f"last {window.words}")
+    return _headline("errors", format_count(failed.value), "", ", ".join(filter(None, parts)))
 
 
 def _room(found: PoolFigures) -> str:

@@ -14,12 +14,12 @@ from console.pool_figures import PoolFigures, PoolTold, flow, pool_figures, pool
 from console.pool_headlines import pool_headlines
 from console.pool_rows import MOUNT_GLYPHS, mount_rows, state_words, worker_rows, worker_state
 from console.pool_sentences import orphan_words, reservations, trouble
-from console.pool_walk import Walk, walk
+from console.pool_walk import Absent, Walk, walk
 from console.story import Span
 from console.trends import bucket_seconds, complete
 from tierdeck.alerts.alert import Alert
 from tierdeck.alerts.silence import Silence
-from tierdeck.l2.fill import Fill
+from tierdeck.l2.fill import Fill, is_full
 from tierdeck.l2.janitor_runs import JanitorRun
 
 _LONGEST_LOOK_AHEAD = 1 / 3
@@ -40,7 +40,7 @@ class Forecast:
 @dataclass(frozen=True, slots=True)
 class Around:
     """What happened around a pool: events of the window and the latest ones, alerts of the window, all silences, and
-    the janitor's last rounds, the newest first.
+    the janitor's last rounds, the newest first, with the names of all pools that janitors told of.
     """
 
     events: pd.DataFrame
@@ -48,6 +48,7 @@ class Around:
     alerts: Sequence[Alert] = ()
     silences: Sequence[Silence] = ()
     runs: Sequence[JanitorRun] = ()
+    told_of: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def pool_page(span: Span, told: PoolTold, around: Around, stale_after_seconds: f
         trouble=tuple(trouble(found, now, stale_after_seconds)),
         reservations=tuple(reservations(found)),
         events=event_rows(around.latest, span.end),
-        walk=walk(around.runs, now),
+        walk=walk(around.runs, now, Absent(pool_name(told.key), around.told_of)),
     )
 
 
@@ -131,7 +132,9 @@ def _room(series: pd.DataFrame) -> pd.DataFrame:
 def _forecast(fill: Fill, found: PoolFigures, span: Span) -> Forecast | None:
     capacity, available = found.account.capacity_bytes, found.account.available_bytes
     pace, left = fill.pace.value, fill.left_seconds.value
-    if not fill.is_losing or pace is None or left is None or capacity is None or not available:
+    if not fill.is_losing or pace is None or left is None or capacity is None or available is None:
+        return None
+    if is_full(available, found.account.live):
         return None
     ahead = min(left, span.window.seconds * _LONGEST_LOOK_AHEAD)
     taken = capacity - available

@@ -82,8 +82,9 @@ def _around(store: Store, key: ReplicaKey, span: Span) -> Around:
         one for one in store.alerts(*edges, key.cluster)
         if one.subject.endpoint == POOL and one.subject.part in ("", key.replica)
     ]  # fmt: skip
-    runs = store.janitor_runs(key.cluster, key.replica, limit=_LAST_ROUNDS)
-    return Around(_own(found, key), _own(latest, key), alerts, store.silences(), runs)
+    runs = store.janitor_runs(key.cluster, pool_name(key), limit=_LAST_ROUNDS)
+    told_of = store.janitor_pools(key.cluster)
+    return Around(_own(found, key), _own(latest, key), alerts, store.silences(), runs, told_of)
 
 
 def _own(events: pd.DataFrame, key: ReplicaKey) -> pd.DataFrame:

@@ -47,7 +47,9 @@ def orphan_words(orphans: Figure, files: float | None) -> str:
 
 def reservations(found: PoolFigures) -> Iterator[str]:
     """What makes the figures less than certain, one sentence each."""
-    account, mounts, silent = found.account, len(found.mounts), len(found.mounts_that_are(MountState.SILENT))
+    account, mounts = found.account, len(found.mounts)
+    silent = sum(not health.is_read for _, health in found.mounts)
+    blind = len(found.mounts_that_are(MountState.SILENT)) - silent
     if account.reason:
         yield f"The pool's size and workers are not known: {account.reason}."
     if not mounts:
@@ -55,8 +57,10 @@ def reservations(found: PoolFigures) -> Iterator[str]:
             "No FUSE mount is among the targets (`curvine-fuse`): reads and writes are those that the workers count, "
             "and failed requests and hangs are not known."
         )
-    elif silent:
+    if silent:
         yield f"{silent} of {mounts} mounts were not read: what goes through them is in no sum until they answer again."
+    if blind:
+        yield f"{blind} of {mounts} mounts have clients that don't tell whether anything waits: a hang would not show."
     if not any(one.member.worker is not None and one.member.worker.status for one in found.workers):
         yield (
             "The master's list of workers (`curvine-master-api`) is not read: that a worker is blacklisted, being "

@@ -11,7 +11,6 @@ from console.words import age_words
 from tierdeck.l2.janitor_runs import IdentityPart, JanitorRun, Order, Outcome
 from tierdeck.units import format_count, format_ratio, format_size
 
-NOT_WALKED = "not walked: the janitor is off"
 _ROOT = ". (the pool's root)"
 _ORDERS = {
     Order.READ: "Last use is the last read, or the last write where that is later.",
@@ -41,16 +40,41 @@ class Walk:
     rounds: pd.DataFrame
 
 
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A pool of which no janitor told.
+
+    Attributes:
+        told_of: the names of the pools of its cluster that janitors told of; one of them may be this pool.
+    """
+
+    pool: str
+    told_of: Sequence[str]
+
+    @property
+    def words(self) -> str:
+        if not self.told_of:
+            return "not walked: the janitor is off"
+        return (
+            f"not walked: no janitor has told of a pool of this name, only of {', '.join(self.told_of)}; "
+            f"TIERDECK_JANITOR_POOL={self.pool} is what this one's janitor needs"
+        )
+
+
 def walked(runs: Sequence[JanitorRun]) -> JanitorRun | None:
     """The newest round that looked at the pool's content; rounds are given newest first."""
     return next((run for run in runs if run.identities), None)
 
 
-def walk(runs: Sequence[JanitorRun], now: float) -> Walk:
-    """Of one pool, from its rounds, the newest first."""
+def walk(runs: Sequence[JanitorRun], now: float, absent: Absent) -> Walk:
+    """Of one pool, from its rounds, the newest first.
+
+    Args:
+        absent: what is said where there are none.
+    """
     if not runs:
-        why = "Not walked: the janitor is off. Curvine tells neither the size nor the last use of a directory; only a "
-        return Walk((why + "walk through the pool does (docs/janitor.md).",), pd.DataFrame(), pd.DataFrame())
+        why = "Curvine tells neither the size nor the last use of a directory; only a walk through the pool does "
+        return Walk((f"{_capital(absent.words)}.", f"{why}(docs/janitor.md)."), pd.DataFrame(), pd.DataFrame())
     found = walked(runs)
     rounds = pd.DataFrame([_round(run, now) for run in runs])
     if found is None:
@@ -97,3 +121,7 @@ def _round(run: JanitorRun, now: float) -> dict[str, str]:
 
 def _ago(at: float, now: float) -> str:
     return f"{age_words(max(0.0, now - at))} ago"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

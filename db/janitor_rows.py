@@ -43,6 +43,12 @@ def read_runs(connection: Connection, cluster: str | None, pool: str | None, lim
     return [_run(row) for row in connection.execute(newest)]
 
 
+def read_pools(connection: Connection, cluster: str) -> list[str]:
+    """The names of those of which there are rounds."""
+    named = select(janitor_runs.c.pool).where(janitor_runs.c.cluster == cluster).distinct()
+    return sorted(connection.execute(named).scalars())
+
+
 def prune_runs(connection: Connection, before: float) -> int:
     """How many were deleted."""
     return connection.execute(delete(janitor_runs).where(janitor_runs.c.started_at < before)).rowcount

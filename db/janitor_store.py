@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from db.database import Database
 from db.event_rows import write_events
-from db.janitor_rows import read_runs, write_run
+from db.janitor_rows import read_pools, read_runs, write_run
 from tierdeck.events import Event
 from tierdeck.l2.janitor_runs import JanitorRun
 
@@ -26,3 +26,8 @@ class JanitorStore:
         """The newest first; one that was cut off stays as it was written last, with `ended_at` None."""
         with self._database.read() as connection:
             return read_runs(connection, cluster, pool, limit)
+
+    def janitor_pools(self, cluster: str) -> list[str]:
+        """What janitors of a cluster call their pools, in order; only the names of kept rounds."""
+        with self._database.read() as connection:
+            return read_pools(connection, cluster)

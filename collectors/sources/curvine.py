@@ -8,6 +8,7 @@ Ports by the Helm chart: master 9000, worker 9001; FUSE 9002 (up to 0.4.1) or 90
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -88,7 +89,7 @@ class MasterApi:
             statuses = [str(worker["status"]) for worker in live]
             reading = TargetReading(recognised=True)
             for total, name in zip(_OF_POOL, _OF_WORKER.values(), strict=True):
-                reading.gauges[Key(total)] = sum(float(worker[name]) for worker in live)
+                reading.gauges[Key(total)] = sum(_size(worker[name]) for worker in live)
             for worker in live:
                 _take(worker, str(worker["status"]), reading)
             for worker in lost:
@@ -113,6 +114,14 @@ _OF_WORKER = {
 }
 
 
+def _size(value: Any) -> float:
+    """JSON as Python reads it may hold NaN and infinities, which are no size."""
+    size = float(value)
+    if not math.isfinite(size):
+        raise ValueError(f"a size is not {size}")
+    return size
+
+
 def _take(worker: Mapping[str, Any], status: str, reading: TargetReading) -> None:
     """One worker's own figures; one without a host counts in the pool's alone."""
     address = worker.get("address", {})
@@ -122,7 +131,7 @@ def _take(worker: Mapping[str, Any], status: str, reading: TargetReading) -> Non
     part = host if Key(Reading.WORKER_STATUS, part=host) not in reading.infos else f"{host}:{address.get('rpc_port')}"
     reading.infos[Key(Reading.WORKER_STATUS, part=part)] = {"host": host, "status": status}
     for name, field in _OF_WORKER.items():
-        reading.gauges[Key(name, part=part)] = float(worker[field])
+        reading.gauges[Key(name, part=part)] = _size(worker[field])
     dirs = worker.get("storage_map")
     if isinstance(dirs, Mapping):
         reading.gauges[Key(Reading.DATA_DIRS, part=part)] = float(len(dirs))

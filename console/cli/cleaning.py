@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.cli.tables import grid
+from console.pool_figures import own_series, pool_keys, pool_name, present
 from db import Store
-from db.records import PoolNow
+from tierdeck.account import PoolAccount
 from tierdeck.figure import Figure
+from tierdeck.fleet import ReplicaKey
 from tierdeck.l2.pool_file import PoolRoom
-from tierdeck.l2.room import Lasting, Look, Pace, advice, lasting, pace
+from tierdeck.l2.room import Look, advice, lasting, pace
 from tierdeck.l2.run_document import run_document
 from tierdeck.resolution import Resolution
 from tierdeck.settings import Settings
@@ -26,54 +28,50 @@ def janitor(settings: Settings, last: int) -> dict[str, Any]:
     now = time.time()
     with Store.open(settings.store_url) as store:
         runs = store.janitor_runs(limit=last)
-        pools = [_pool(store, one, now, settings.janitor_high_ratio) for one in store.pool_now()]
+        read = {one.key: one for one in store.pool_now()}
+        accounts = {key: present(read.get(key), now, settings.stale_after_seconds) for key in pool_keys(store)}
+        pools = [_pool(store, key, accounts[key], now, settings.janitor_high_ratio) for key in accounts]
     return {"pools": pools, "runs": [run_document(run) for run in runs]}
 
 
-def _pool(store: Store, one: PoolNow, now: float, high: float) -> dict[str, object]:
-    capacity, available = one.account.capacity_bytes, one.account.available_bytes
+def _pool(store: Store, key: ReplicaKey, account: PoolAccount, now: float, high: float) -> dict[str, object]:
+    capacity, available = account.capacity_bytes, account.available_bytes
     room = PoolRoom(capacity, max(0.0, capacity - available)) if capacity and available is not None else None
-    written = pace(_looks(store, one, now))
-    told = lasting(room, written, high)
+    unknown = account.reason or ("the pool has no capacity" if capacity == 0 else "the pool does not tell it")
+    written = pace(_looks(store, key, now)) if room is not None else None
+    told = lasting(room, written, high, reason=unknown)
+    is_rising = written is not None and written.mean > 0
+    figures = {
+        "capacity_bytes": Figure.unknown(unknown) if capacity is None else Figure(capacity),
+        "used_bytes": Figure.unknown(unknown) if room is None else Figure(room.used_bytes),
+        "write_bytes_per_second": Figure(written.mean) if written and is_rising else told.full_in_seconds,
+        "busy_write_bytes_per_second": Figure(written.busy) if written and is_rising else told.full_in_seconds,
+        "full_in_seconds": told.full_in_seconds,
+        "full_soonest_seconds": told.full_soonest_seconds,
+        "ttl_hours": told.ttl_hours,
+        "ttl_keeps_bytes": told.kept_bytes,
+    }
     return {
-        "pool": one.key.replica,
-        "cluster": one.key.cluster,
-        "capacity_bytes": capacity,
-        "used_bytes": None if room is None else room.used_bytes,
-        "write_bytes_per_second": None if written is None else written.mean,
-        "busy_write_bytes_per_second": None if written is None else written.busy,
-        "full_in_seconds": told.full_in_seconds.value,
-        "full_soonest_seconds": told.full_soonest_seconds.value,
-        "ttl_hours": told.ttl_hours.value,
-        "ttl_keeps_bytes": told.kept_bytes.value,
+        "pool": pool_name(key),
+        "cluster": key.cluster,
+        **{name: figure.value for name, figure in figures.items()},
         "advice": list(advice(told, high)),
-        "why": _why(told, written),
+        "why": {name: figure.reason for name, figure in figures.items() if not figure.known},
     }
 
 
-def _looks(store: Store, one: PoolNow, now: float) -> list[Look]:
+def _looks(store: Store, key: ReplicaKey, now: float) -> list[Look]:
     """The last hour by the minute, with what a janitor deleted meanwhile."""
-    key, start_at = one.key, now - _WATCHED_SECONDS
+    start_at = now - _WATCHED_SECONDS
     series = store.pool_series(start_at, now, Resolution.MINUTE, key.cluster)
-    own = series[series["pool"] == key.replica].dropna(subset=["capacity_bytes", "available_bytes"])
-    runs = [run for run in store.janitor_runs(key.cluster, key.replica, limit=500) if run.deleted_bytes]
+    own = own_series(series, key).dropna(subset=["capacity_bytes", "available_bytes"])
+    runs = [run for run in store.janitor_runs(key.cluster, pool_name(key), limit=500) if run.deleted_bytes]
     looks = []
     for at, whole, free in zip(own["at"], own["capacity_bytes"], own["available_bytes"], strict=True):
         moment = at.timestamp()
         gone = sum(run.deleted_bytes for run in runs if start_at <= (run.ended_at or run.started_at) <= moment)
         looks.append(Look(moment, whole - free, gone))
     return looks
-
-
-def _why(told: Lasting, written: Pace | None) -> dict[str, str]:
-    figures: dict[str, Figure] = {
-        "full_in_seconds": told.full_in_seconds,
-        "full_soonest_seconds": told.full_soonest_seconds,
-        "ttl_hours": told.ttl_hours,
-        "ttl_keeps_bytes": told.kept_bytes,
-    }
-    found = {name: figure.reason for name, figure in figures.items() if not figure.known}
-    return found if written is not None else {"write_bytes_per_second": told.full_in_seconds.reason, **found}
 
 
 def as_text(document: dict[str, Any]) -> str:
@@ -87,7 +85,11 @@ def as_text(document: dict[str, Any]) -> str:
 
 def _pool_text(pool: dict[str, Any]) -> str:
     used, capacity = pool["used_bytes"], pool["capacity_bytes"]
-    size = "size unknown" if used is None else f"{format_size(used)} of {format_size(capacity)} used"
+    size = (
+        f"size unknown ({pool['why']['used_bytes']})"
+        if used is None
+        else f"{format_size(used)} of {format_size(capacity)} used"
+    )
     share = "" if used is None else f" ({format_ratio(used / capacity)})"
     paces = pool["write_bytes_per_second"]
     written = f"; {format_size(paces)}/s are written" if paces is not None else ""

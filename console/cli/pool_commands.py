@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,10 +12,11 @@ from console.cli.tables import grid
 from console.pool_figures import PoolFigures, find_pools, flow, pool_figures, pool_keys, pool_name, read_pool
 from console.pool_rows import MOUNT_GLYPHS, worker_name, worker_state
 from console.pool_sentences import orphan_words
-from console.pool_walk import NOT_WALKED, walked
+from console.pool_walk import Absent, walked
 from db import Store
 from tierdeck.figure import Figure
-from tierdeck.l2.fill import hours_words
+from tierdeck.fleet import ReplicaKey
+from tierdeck.l2.fill import full_words, hours_words, is_full
 from tierdeck.l2.janitor_runs import JanitorRun
 from tierdeck.l2.members import KnownMember, MountFacts, WorkerFacts
 from tierdeck.l2.mounts import MountHealth, MountState
@@ -41,13 +43,31 @@ def pools(settings: Settings, name: str, window_seconds: float) -> dict[str, obj
     with Store.open(settings.store_url) as store:
         keys = find_pools(pool_keys(store), name)
         told = [read_pool(store, key, (now - window_seconds, now), resolution) for key in keys]
-        runs = [store.janitor_runs(key.cluster, key.replica) for key in keys]
+        walks = [_walks(store, key) for key in keys]
     found = [pool_figures(one, flow(one.series, (now - window_seconds, now), resolution), now, stale) for one in told]
-    documents = [_pool(one, some, now, stale) for one, some in zip(found, runs, strict=True)]
+    documents = [_pool(one, some, now, stale) for one, some in zip(found, walks, strict=True)]
     return {"window_seconds": number(window_seconds), "pools": documents}
 
 
-def _pool(found: PoolFigures, runs: Sequence[JanitorRun], now: float, stale: float) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class _Walks:
+    """The rounds of one pool, the newest first, and what is said where there are none."""
+
+    runs: Sequence[JanitorRun]
+    absent: Absent
+
+    @property
+    def reason(self) -> str:
+        """Why nothing is known of the pool's content."""
+        return self.runs[0].words or "the first walk is under way" if self.runs else self.absent.words
+
+
+def _walks(store: Store, key: ReplicaKey) -> _Walks:
+    name = pool_name(key)
+    return _Walks(store.janitor_runs(key.cluster, name), Absent(name, store.janitor_pools(key.cluster)))
+
+
+def _pool(found: PoolFigures, walks: _Walks, now: float, stale: float) -> dict[str, object]:
     account = found.account
     unknown = account.reason or "the pool does not tell it"
     sizes = {name: getattr(account, name) for name in ("capacity_bytes", "available_bytes", "used_bytes")}
@@ -64,9 +84,9 @@ def _pool(found: PoolFigures, runs: Sequence[JanitorRun], now: float, stale: flo
     why |= {f"workers.{state}": unknown for state in states if getattr(account, state) is None}
     why |= {"files": unknown} if account.files is None else {}
     why |= {key: figure.reason for key, figure in figures.items() if figure.value is None}
-    newest = walked(runs)
+    newest = walked(walks.runs)
     if newest is None:
-        why |= dict.fromkeys(("walked_at", "identities"), runs[0].words if runs and runs[0].words else NOT_WALKED)
+        why |= dict.fromkeys(("walked_at", "identities"), walks.reason)
     return {
         "name": pool_name(found.key),
         "cluster": found.key.cluster,
@@ -92,7 +112,7 @@ def _identity_row(row: dict[str, Any]) -> list[str]:
 
 
 def _time_to_full(found: PoolFigures) -> Figure:
-    if found.account.available_bytes == 0:
+    if is_full(found.account.available_bytes, found.account.live):
         return Figure(0.0)
     if found.fill.left_seconds.known and not found.fill.is_losing:
         return Figure.unknown("it is not filling")
@@ -155,7 +175,12 @@ def _lines(pool: dict[str, Any], window: str) -> Iterator[str]:
     yield f"{pool['name']}  [{pool['cluster']}]  {room if is_known else told('capacity_bytes')}"
     if pool["used_ratio"] is not None:
         yield f"  used          {format_ratio(pool['used_ratio'])}"
-    yield f"  time to full  {told('time_to_full_seconds', hours_words)}"
+    full = (
+        f"full ({full_words(pool['available_bytes'], pool['workers']['live'])})"
+        if pool["time_to_full_seconds"] == 0
+        else ""
+    )
+    yield f"  time to full  {full or told('time_to_full_seconds', hours_words)}"
     counts = {state: count for state, count in pool["workers"].items() if count is not None}
     yield f"  workers       {', '.join(f'{count:.0f} {state}' for state, count in counts.items()) or 'unknown'}"
     rates = [told(key, lambda rate: f"{format_size(rate)}/s") for key in

@@ -40,6 +40,7 @@ def test_rounds_are_read_newest_first_by_cluster_and_pool(store: Store) -> None:
     assert [one.started_at - T0 for one in store.janitor_runs()] == [3, 2, 1, 0]
     assert [one.started_at - T0 for one in store.janitor_runs("east", "a")] == [3, 0]
     assert [one.started_at - T0 for one in store.janitor_runs("east", limit=1)] == [3]
+    assert (store.janitor_pools("east"), store.janitor_pools("north")) == (["a", "b"], [])
 
 
 def test_what_happened_is_written_with_the_round_and_once(store: Store) -> None:

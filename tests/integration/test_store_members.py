@@ -19,7 +19,10 @@ from tierdeck.rounds import Round
 NVME = ReplicaKey("east", POOL, "nvme")
 WORKER = PoolMember(MemberKind.WORKER, "0", worker=WorkerFacts("w-0", "Live", 100.0, 40.0, 60.0), address="10.3.0.2")
 MOUNT = PoolMember(
-    MemberKind.MOUNT, "1a2b", mount=MountFacts(T0, (("EIO", 3.0),), T0, 0.0, active=1.0), address="172.16.0.1"
+    MemberKind.MOUNT,
+    "1a2b",
+    mount=MountFacts(T0, (("EIO", 3.0),), T0, 0.0, active=1.0, answered=9.0),
+    address="172.16.0.1",
 )
 
 

@@ -17,7 +17,8 @@ POOL_COMPUTATIONS: dict[str, Computation] = {
     "time_to_full": Computation(
         "Time to full",
         "what is free / the pace at which that went over the last hour, where it went by more than 1 % of the capacity "
-        "and goes on; each worker keeps its last 128 MiB, so that writes fail a little before",
+        "and goes on; each worker keeps its last 128 MiB (Curvine's usual block), so that "
+        "the pool is full where no more than that is free for each live worker, and writes fail",
         (Reading.POOL_AVAILABLE, Reading.POOL_CAPACITY),
     ),
     "workers": Computation(

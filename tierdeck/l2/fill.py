@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierdeck.figure import Figure
+from tierdeck.units import format_size
 
 WINDOW_SECONDS = 3600.0
 LEAST_SECONDS = 900.0
 """A shorter past tells no pace."""
 _LEAST_LOSS = 0.01
 """Of the capacity in the window: a pool that somebody keeps at its brim by evicting goes up and down by less."""
+
+_STRANDED_BYTES = 128.0 * 2**20
+"""Curvine's usual block: a worker that has no more than that free takes none, and the write fails (EIO)."""
 
 RoomAt = tuple[float, tuple[float, float]]
 """An instant in epoch seconds, and capacity and available bytes then."""
@@ -31,6 +35,19 @@ class Fill:
     pace: Figure
     left_seconds: Figure
     is_losing: bool
+
+
+def is_full(available: float | None, live: float | None) -> bool:
+    """Nothing can be written any more: what is free is what so many live workers keep; not known: one."""
+    return available is not None and available <= _STRANDED_BYTES * max(1.0, live or 0.0)
+
+
+def full_words(available: float, live: float | None) -> str:
+    """Why it is full though something is free."""
+    if not available:
+        return "nothing more can be written"
+    whose = "the last worker" if live == 1 else "each worker"
+    return f"{format_size(available)} free: {whose} keeps its last {format_size(_STRANDED_BYTES)}"
 
 
 def fill_of(kept: Sequence[RoomAt]) -> Fill:

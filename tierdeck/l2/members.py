@@ -53,6 +53,7 @@ class MountFacts:
         progress_at: when the sender that is furthest behind sent something last, by the node's clock.
         is_attached: the kernel's side of the mount is there; it stays so in a hang.
         read_rate, written_rate: bytes a second since the scrape before.
+        answered: requests that were answered since the client started.
     """
 
     started_at: float | None = None
@@ -66,6 +67,7 @@ class MountFacts:
     is_attached: bool | None = None
     read_rate: float | None = None
     written_rate: float | None = None
+    answered: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class MountState(StrEnum):
 _MEANINGS = {
     MountState.HUNG: "requests wait and nothing is answered: readers and writers on that node block",
     MountState.DETACHED: "the kernel's side of the mount is not there: files fail at once",
-    MountState.SILENT: "its client does not answer, or what it answered is too old: nothing is known of it",
+    MountState.SILENT: "its client does not answer, its answer is too old, or tells nothing that would show a hang",
     MountState.NONE: "no mount is known there",
     MountState.WORKING: "answers what it is asked",
 }
@@ -52,6 +52,7 @@ class MountHealth:
     reason: str
     at: float | None
     age_seconds: float | None
+    is_read: bool = True
 
     @property
     def is_known_healthy(self) -> bool:
@@ -68,17 +69,25 @@ def mount_health(known: KnownMember, now: float, stale_after_seconds: float) -> 
     told_at, mount = known.told_at, known.member.mount
     if told_at is None or mount is None:
         why = known.member.reason or "it has not answered yet"
-        return MountHealth(MountState.SILENT, f"its client was never read: {why}", None, None)
+        return MountHealth(MountState.SILENT, f"its client was never read: {why}", None, None, is_read=False)
     age = max(0.0, now - told_at)
     if age > stale_after_seconds:
         why = known.member.reason or "no round has come since"
-        return MountHealth(MountState.SILENT, f"not read for {_words(age)}: {why}", told_at, age)
+        return MountHealth(MountState.SILENT, f"not read for {_words(age)}: {why}", told_at, age, is_read=False)
     if mount.is_attached is False:
         return MountHealth(MountState.DETACHED, "the kernel's side of the mount is gone", told_at, age)
     signs = hang_signs(mount, told_at)
     if signs:
         return MountHealth(MountState.HUNG, "; ".join(signs), told_at, age)
+    if not would_show_a_hang(mount):
+        return MountHealth(MountState.SILENT, "its client does not tell whether anything waits", told_at, age)
     return MountHealth(MountState.WORKING, "answers what it is asked", told_at, age)
+
+
+def would_show_a_hang(mount: MountFacts) -> bool:
+    """Its client exports what `hang_signs` needs: old ones don't, and that the kernel's side is there says nothing."""
+    replies = mount.waiting is not None and mount.progress_at is not None
+    return replies or (mount.active is not None and mount.answered is not None)
 
 
 def hang_signs(mount: MountFacts, at: float) -> tuple[str, ...]:

@@ -100,21 +100,25 @@ class Lasting:
 
 
 def lasting(
-    room: PoolRoom | None, written: Pace | None, high: float, checker_seconds: float = CHECKER_SECONDS
+    room: PoolRoom | None,
+    written: Pace | None,
+    high: float,
+    checker_seconds: float = CHECKER_SECONDS,
+    reason: str = "the pool does not tell its room",
 ) -> Lasting:
     """
     Args:
-        room: None: the pool does not tell it.
+        room: None: it is not known, and `reason` says why.
         written: None: it was not watched for long enough.
         high: the high-water mark, a share of the capacity.
         checker_seconds: how often the master looks for files whose time is over.
     """
     if room is None or written is None:
-        why = "the pool does not tell its room" if room is None else "the pool was not watched for long enough"
+        why = reason if room is None else "the pool was not watched for long enough"
         unknown = Figure.unknown(why)
         return Lasting(unknown, unknown, unknown, unknown, can_ttl_hold=None)
     if written.mean <= 0:
-        never = Figure.unknown("nothing is written")
+        never = Figure.unknown("its use does not rise")
         return Lasting(never, never, never, never, can_ttl_hold=True)
     hours = math.floor((high * room.capacity_bytes / written.busy - checker_seconds) / HOUR)
     full = Figure(room.available_bytes / written.mean)
@@ -156,5 +160,7 @@ def advice(last: Lasting, high: float) -> tuple[str, ...]:
     elif last.can_ttl_hold is False:
         said.append(f"A time to live can't hold this pool: {last.ttl_hours.reason}.")
     else:
-        return ("Nothing is written to this pool just now.",)
+        return (
+            "Its use does not rise: nothing is written just now, or as much goes, as with a time to live that holds.",
+        )
     return (*said, *OTHER_WAYS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import pytest
+
 from collectors.accountant import ReplicaAccountant
 from collectors.body import interpret
 from collectors.round_parts import Answered
@@ -179,6 +181,24 @@ def test_a_request_that_waits_for_a_file_lock_hangs_nothing() -> None:
     mount = of(deck.round(T0, fuse(10, 1, 0, T0, "curvine_fuse_setlkw_inflight 1")), MemberKind.MOUNT)["a"].mount
     assert mount is not None
     assert (mount.active, mount.idle_since) == (0.0, None)
+
+
+def test_a_client_that_counts_no_requests_is_not_taken_for_one_that_answers_none() -> None:
+    deck = Watched("curvine-fuse.a")
+    page = 'curvine_fuse_active_requests{kind="metadata"} 3\ncurvine_fuse_kernel_fd_health 1\n'
+    for number in range(8):
+        mount = of(deck.round(T0 + 15 * number, page), MemberKind.MOUNT)["a"].mount
+        assert mount is not None
+        assert (mount.active, mount.answered, mount.idle_since) == (3.0, None, None)
+
+
+@pytest.mark.parametrize("size", ["NaN", "Infinity", "-Infinity", '"nan"', "1e999"])
+def test_a_size_that_is_no_number_makes_the_master_s_list_unreadable(size: str) -> None:
+    one = Watched("curvine-master-api").round(T0, api().replace('"available": 40', f'"available": {size}'))
+    assert one.pool is not None
+    assert (one.pool.capacity_bytes, one.pool.reason) == (
+        None, "no Curvine master answered, nor did all configured workers"
+    )  # fmt: skip
 
 
 def test_targets_that_are_no_pool_s_have_neither_pool_nor_members() -> None:

@@ -60,7 +60,7 @@ def test_a_pool_that_fills_says_when_it_is_full_and_what_is_wrong(store: str) ->
     assert pace == "17.1 MiB/s net written, last hour"
     assert numbers["Workers live"] == ("3 of 3", "none missing")
     assert numbers["Reads"] == ("200 MiB/s", "40 MiB/s written, last hour")
-    assert numbers["Failed requests"] == ("5", "1 of 4 mounts had some, last hour")
+    assert numbers["Failed requests"] == ("5", "1 of 4 mounts had some, 1 not read, last hour")
     said = words(page)
     assert "✕ 1 of 4 mounts hang (node-2): readers and writers on that node block." in said
     assert "▲ Disks failed on curvine-worker-2." in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tierdeck.l2.fill import RoomAt, fill_of, hours_words
+from tierdeck.l2.fill import RoomAt, fill_of, full_words, hours_words, is_full
 
 
 def past(minutes: int, per_minute: float, capacity: float = 1000.0, available: float = 400.0) -> list[RoomAt]:
@@ -39,3 +39,18 @@ def test_a_pool_whose_room_grows_or_that_is_kept_at_its_brim_is_not_losing() -> 
 @pytest.mark.parametrize(("seconds", "words"), [(0, "0 min"), (719, "12 min"), (7500, "2 h 05 min")])
 def test_a_time_to_full_is_told_in_hours_and_minutes(seconds: float, words: str) -> None:
     assert hours_words(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("free", "live", "is_told"),
+    # Each of three workers keeps 128 MiB: 384 MiB.
+    [(384.0, 3.0, True), (385.0, 3.0, False), (128.0, None, True), (129.0, None, False), (0.0, 0.0, True)],
+)
+def test_a_pool_is_full_at_what_its_live_workers_keep(free: float, live: float | None, is_told: bool) -> None:
+    assert is_full(free * 2**20, live) is is_told
+    assert not is_full(None, live)
+
+
+def test_why_it_is_full_is_said() -> None:
+    assert full_words(0.0, 3.0) == "nothing more can be written"
+    assert full_words(300.0 * 2**20, 3.0) == "300 MiB free: each worker keeps its last 128 MiB"

@@ -25,7 +25,12 @@ def known(mount: MountFacts | None, *, told_at: float | None = AT, reason: str =
     ("mount", "state"),
     [
         (BUSY, MountState.WORKING),
-        (MountFacts(), MountState.WORKING),  # it answered; an old client tells little of itself
+        # it answered, and exports nothing that would show a hang; that it is attached is told in a hang too
+        (MountFacts(started_at=1.0), MountState.SILENT),
+        (MountFacts(is_attached=True), MountState.SILENT),
+        (MountFacts(waiting=0.0, active=1.0), MountState.SILENT),  # no progress, and nothing counts answers
+        (MountFacts(is_attached=False), MountState.DETACHED),
+        (MountFacts(active=1.0, answered=7.0), MountState.WORKING),
         # idle for an hour: no sender has had anything to send
         (replace(BUSY, active=0.0, progress_at=AT - 3600), MountState.WORKING),
         # replies wait at this scrape alone, and one of the senders was idle
@@ -52,6 +57,13 @@ def test_a_hang_says_what_waits_and_for_how_long() -> None:
     assert mount_health(known(mount), AT, STALE).reason == (
         "3 replies wait, a sender sent nothing for 90 s; 4 requests under way, none answered for 2 min"
     )
+
+
+def test_a_client_that_was_read_and_tells_nothing_of_a_hang_says_so() -> None:
+    health = mount_health(known(MountFacts(started_at=1.0)), AT, STALE)
+    assert health.reason == "its client does not tell whether anything waits"
+    assert health.is_read
+    assert not health.is_known_healthy
 
 
 def test_what_was_not_read_is_silent_with_its_reason_and_never_healthy() -> None:
