@@ -8,12 +8,12 @@ from controller.resources import CLAIMS, CONFIG_MAPS, NODES, PODS, RESOURCES, ST
 
 READ = ("get", "list", "watch")
 """All that observing needs; a test holds the chart's role to it."""
+_WATCH = ("list", "watch")
 
 
 def rule(resource: Resource) -> str:
     """The RBAC rule that grants it, as YAML on one line, fit for a Role or ClusterRole."""
-    verbs = ", ".join(("get",) if resource is CONFIG_MAPS else READ)
-    return f'- {{apiGroups: ["{resource.group}"], resources: [{resource.plural}], verbs: [{verbs}]}}'
+    return _rule(resource, ("get",) if resource is CONFIG_MAPS else READ)
 
 
 def rules(resources: Iterable[Resource] = (*RESOURCES, CONFIG_MAPS)) -> str:
@@ -21,14 +21,23 @@ def rules(resources: Iterable[Resource] = (*RESOURCES, CONFIG_MAPS)) -> str:
     return "\n".join(rule(resource) for resource in resources)
 
 
+def injector_cluster_rules() -> str:
+    """What the injector watches that belongs to no namespace: it can't tell what would hurt without."""
+    return "\n".join(_rule(resource, _WATCH) for resource in (NODES, STORAGE_CLASSES))
+
+
 def injector_rules(owners: Iterable[Resource]) -> str:
-    """What the injector needs in all namespaces: to watch what could hurt, to ask for owners, and to say what it left.
+    """What it needs in each namespace: to watch Curvine's pods and claims, to ask for owners, to say what it left.
 
     Beyond these it may read and write one Secret and one webhook's configuration, each by its name.
 
     Args:
         owners: kinds that a pod may come from.
     """
-    watched = [rule(resource) for resource in (NODES, STORAGE_CLASSES, PODS, CLAIMS)]
-    asked = [f'- {{apiGroups: ["{one.group}"], resources: [{one.plural}], verbs: [get]}}' for one in owners]
+    watched = [_rule(resource, _WATCH) for resource in (PODS, CLAIMS)]
+    asked = [_rule(one, ("get",)) for one in owners]
     return "\n".join([*watched, *asked, '- {apiGroups: [""], resources: [events], verbs: [create]}'])
+
+
+def _rule(resource: Resource, verbs: Iterable[str]) -> str:
+    return f'- {{apiGroups: ["{resource.group}"], resources: [{resource.plural}], verbs: [{", ".join(verbs)}]}}'

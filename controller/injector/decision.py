@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from controller.injector.freshness import staleness
+from controller.injector.freshness import Waits, staleness
 from controller.injector.safety import MountBook, danger
 from controller.injector.wired import Wired, wired
 from controller.objects import Objects, Raw
@@ -22,12 +22,14 @@ class Sight:
     Attributes:
         objects: claims, nodes, Curvine's pods and classes.
         get: asked for the pod's owners, whose newest state counts: an older one may name other weights.
+        waits: of admissions that wait for an operator.
     """
 
     objects: Objects
     book: MountBook
     file: L2File
     get: Lookup
+    waits: Waits = field(default_factory=Waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,15 @@ class Injected:
     wired: Wired
 
 
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Nothing could be decided, in time or at all: the pod is admitted as it is, whoever's it may be."""
+
+    pod: Raw
+    namespace: str
+    reason: str
+
+
 Decision = NotOurs | Withheld | Injected
 
 
@@ -68,7 +79,7 @@ def decide(sight: Sight, pod: Raw, namespace: str, now: float) -> Decision:
         return Withheld(origin, policy.reason)
     if not sight.file.enabled:
         return Withheld(origin, "the L2 file says enabled: false, so nothing is injected")
-    stale = "" if origin.missing else staleness(origin, sight.get)
+    stale = "" if origin.missing else staleness(origin, sight.get, sight.waits)
     if stale:
         return Withheld(origin, stale)
     made = wired(origin, Configs(sight.objects, namespace), policy)
@@ -76,3 +87,13 @@ def decide(sight: Sight, pod: Raw, namespace: str, now: float) -> Decision:
         return Withheld(origin, made)
     reason = danger(sight.objects, sight.book, namespace, mapping(pod, "spec"), policy, now)
     return Withheld(origin, reason) if reason else Injected(origin, made)
+
+
+def traced(lost: Undecided, file: L2File, get: Lookup) -> Withheld | None:
+    """Whose pod it is that was not decided on; None: it did not opt in.
+
+    Raises:
+        TierdeckError: an owner could not be asked for.
+    """
+    origin = origin_of(lost.pod, lost.namespace, get)
+    return Withheld(origin, lost.reason) if policy_of(file, origin.objects) is not None else None

@@ -7,6 +7,7 @@ there, for others to read.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -19,10 +20,35 @@ _HASH = "pod-template-hash"
 _WAITS = 10
 """An operator reports what it has rendered a moment after pods of it are made: two seconds are waited for that."""
 _PAUSE_SECONDS = 0.2
+MOST_WAITING = 32
+"""Admissions that wait at once; each holds a thread of its own all the while."""
 _RENDERED = {resource.kind: resource for resource in (ENDPOINT_CONFIGS, JUMPSTART_MODELS)}
 
 
-def staleness(origin: Origin, get: Lookup, pause: Callable[[float], None] = time.sleep) -> str:
+class Waits:
+    """Admissions that wait for an operator: so many at once, and others are answered without a wait."""
+
+    def __init__(self, most: int = MOST_WAITING, pause: Callable[[float], None] = time.sleep) -> None:
+        self._free = threading.Semaphore(most)
+        self._pause = pause
+
+    def out(self, ask: Callable[[], str]) -> str:
+        """What is said last: it is asked again and again, until nothing is said or the time is up."""
+        reason = ask()
+        if not reason or not self._free.acquire(blocking=False):
+            return reason
+        try:
+            for _ in range(_WAITS):
+                self._pause(_PAUSE_SECONDS)
+                reason = ask()
+                if not reason:
+                    break
+        finally:
+            self._free.release()
+        return reason
+
+
+def staleness(origin: Origin, get: Lookup, waits: Waits) -> str:
     """Why it may be of an older state; empty: it is of the present one.
 
     The custom resource is read before and after its Deployment, so that nothing comes between.
@@ -30,12 +56,7 @@ def staleness(origin: Origin, get: Lookup, pause: Callable[[float], None] = time
     Args:
         get: asked anew; what it raises is not caught.
     """
-    reason = _untaken(origin, get)
-    for _ in range(_WAITS):
-        if not reason:
-            break
-        pause(_PAUSE_SECONDS)
-        reason = _untaken(origin, get)
+    reason = waits.out(lambda: _untaken(origin, get))
     return reason or _older(origin, get) or _untaken(origin, get)
 
 

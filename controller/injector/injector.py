@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
 import structlog
@@ -17,7 +18,8 @@ from controller.api.mirror import Mirror
 from controller.api.watcher import Place, Watcher
 from controller.injector import keeper
 from controller.injector.book import Bookkeeper
-from controller.injector.decision import Decision, Sight, decide
+from controller.injector.decision import Decision, Sight, Undecided, Withheld, decide, traced
+from controller.injector.freshness import Waits
 from controller.injector.review import Reviewer
 from controller.injector.safety import CSI_NODE, FUSE
 from controller.injector.server import app_of, serve
@@ -57,7 +59,8 @@ class Injector:
         stale = settings.stale_after_seconds
         self._policies = L2Source(settings.l2_file)
         self._books = Bookkeeper(store, settings.cluster, self._policies, stale)
-        self._teller = Teller(api, store, settings.cluster)
+        self._waits = Waits()
+        self._teller = Teller(api, store, settings.cluster, self.trace)
         lifetime = settings.injector_certificate_seconds
         self._has_certificate = threading.Event()
         self._keeper = keeper.Keeper(_certificates(settings, api), self._has_certificate.set, lifetime / 20)
@@ -73,7 +76,7 @@ class Injector:
     @property
     def trouble(self) -> str:
         """What keeps it from its work; empty: nothing."""
-        return self._keeper.trouble or self._books.trouble or self._teller.trouble
+        return self._keeper.trouble or self._books.trouble or self._teller.trouble or self._unseen()
 
     def decide(self, pod: Raw, namespace: str) -> Decision:
         """What becomes of a pod.
@@ -83,8 +86,16 @@ class Injector:
         """
         if not self._mirror.is_complete:
             raise TierdeckError("the cluster's claims and nodes are not known yet")
-        sight = Sight(self._mirror.look(), self._books.book, self._policies.file, self._get)
+        sight = Sight(self._mirror.look(), self._books.book, self._policies.file, self._get, self._waits)
         return decide(sight, pod, namespace, time.time())
+
+    def trace(self, lost: Undecided) -> Withheld | None:
+        """Whose pod it is that was not decided on; None: it did not opt in.
+
+        Raises:
+            TierdeckError: an owner could not be asked for.
+        """
+        return traced(lost, self._policies.file, self._get)
 
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set.
@@ -112,21 +123,30 @@ class Injector:
 
     async def _serve(self, stop: threading.Event) -> None:
         ended = asyncio.Event()
-        waiting = asyncio.get_running_loop().run_in_executor(None, stop.wait)
-        waiting.add_done_callback(lambda _: ended.set())
         app = app_of(Reviewer(self.decide, self._teller.tell), lambda: self.is_ready)
         log.info("injector_serves", address=self._settings.injector_address, port=self._settings.injector_port)
-        try:
-            await serve(app, self._settings.injector_address, self._settings.injector_port, self._keeper.context, ended)
-        except UsageError:
-            stop.set()
-            raise
+        with ThreadPoolExecutor(1, "stop") as waiter:
+            waiting = asyncio.get_running_loop().run_in_executor(waiter, stop.wait)
+            waiting.add_done_callback(lambda _: ended.set())
+            address, port = self._settings.injector_address, self._settings.injector_port
+            try:
+                await serve(app, address, port, self._keeper.context, ended)
+            finally:
+                stop.set()  # else its thread waits for ever
 
     def _get(self, resource: Resource, namespace: str, name: str) -> Raw | None:
         try:
             return self._api.get(path_of(resource, namespace, name), read_seconds=_OWNER_SECONDS)
         except NotServedError:
             return None
+
+    def _unseen(self) -> str:
+        """With some namespaces only, that of Curvine's driver may have been left out."""
+        names = self._settings.namespaces
+        found = self._mirror.look()
+        if not names or not self._mirror.is_complete or not found.sees(PODS) or any(True for _ in found.all(PODS)):
+            return ""
+        return f"no pod of Curvine's CSI driver is in {', '.join(names)}: name its namespace too"
 
     def _beats(self) -> None:
         instance, started_at = _instance(), time.time()
@@ -151,9 +171,13 @@ def _instance() -> str:
 
 
 def _places(namespaces: tuple[str, ...]) -> list[Place]:
-    """What is watched: claims in the namespaces that are looked into, Curvine's own pods wherever they are."""
-    claims = [Place(CLAIMS, "v1", namespace) for namespace in namespaces or ("",)]
-    return [Place(NODES, "v1"), Place(STORAGE_CLASSES, "v1"), Place(PODS, "v1", labels=_CURVINES), *claims]
+    """What is watched: nodes and classes, and claims and Curvine's own pods in the namespaces that are looked into."""
+    inside = [
+        place
+        for namespace in namespaces or ("",)
+        for place in (Place(CLAIMS, "v1", namespace), Place(PODS, "v1", namespace, _CURVINES))
+    ]
+    return [Place(NODES, "v1"), Place(STORAGE_CLASSES, "v1"), *inside]
 
 
 def _certificates(settings: Settings, api: Api) -> keeper.Certificates:

@@ -6,15 +6,24 @@ Only the engine's container is touched, and of the pod its volumes and one annot
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import normpath
 
-from controller.objects import Raw
-from controller.reading.fields import field, items, labels, text
+from controller.objects import Objects, Raw
+from controller.reading.configs import Configs
+from controller.reading.fields import field, items, labels, mapping, text
+from controller.reading.processes import read_spec
+from tierdeck.deployed import Component
 from tierdeck.l2.identity import ModelIdentity
 from tierdeck.l2.wiring import HASH_SEED, RANDOM, VOLUME, Variable, Wiring
 
 ANNOTATION = "tierdeck.io/l2-injected"
+MOST_ANNOTATIONS = 256 * 2**10
+"""Bytes of all keys and values of an object's annotations; with more, the pod would be refused.
+
+Source: Kubernetes, apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB.
+"""
 
 Operation = Mapping[str, object]
 """One step of a JSON patch (RFC 6902)."""
@@ -26,10 +35,12 @@ class Patch:
 
     Attributes:
         did: what they do to its spec, a few words each; empty: it is wired already.
+        warnings: what is to be said of the pod, wired as it is.
     """
 
     operations: tuple[Operation, ...] = ()
     did: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +79,21 @@ def patch_of(pod: Raw, container: str, wiring: Wiring, identity: ModelIdentity) 
     if volumes != field(pod, "spec", "volumes"):
         steps.append({"op": "add", "path": "/spec/volumes", "value": volumes})
         did.append(f"volume {name}: claim {wiring.policy.claim}")
+    warnings = tuple(_other_engines(pod, container))
     noted = labels(pod, "metadata", "annotations")
     if not steps and ANNOTATION in noted:
-        return Patch()
-    steps += _note(noted, field(pod, "metadata", "annotations"), explained(wiring, identity, container, did))
-    return Patch(tuple(steps), tuple(did))
+        return Patch(warnings=warnings)
+    told = explained(wiring, identity, container, did, warnings), _short(wiring)
+    steps += _note(noted, field(pod, "metadata", "annotations"), told)
+    return Patch(tuple(steps), tuple(did), warnings)
+
+
+def _other_engines(pod: Raw, container: str) -> Iterator[str]:
+    """An address of L2 would be that of one model for both."""
+    others = [one.name for one in read_spec(mapping(pod, "spec"), Configs(Objects("", {}), ""), "").processes
+              if one.component is Component.ENGINE and one.name != container]  # fmt: skip
+    if others:
+        yield f"only its engine {container} is wired to L2, and {', '.join(others)} keeps the L2 that it states"
 
 
 def _volume(pod: Raw, wiring: Wiring) -> tuple[str, list[object]] | Unfit:
@@ -90,9 +111,12 @@ def _volume(pod: Raw, wiring: Wiring) -> tuple[str, list[object]] | Unfit:
 
 def _mounts(engine: Raw, volume: str, wiring: Wiring) -> list[object] | Unfit:
     known, path = _list(engine, "volumeMounts", above=()), wiring.policy.mount_path
+    for device in items(engine, "volumeDevices"):
+        name, at = text(device, "name"), text(device, "devicePath")
+        if name == volume or normpath(at) == path:
+            return Unfit(f"its volume {name} is a device of its engine, at {at}")
     for one in known:
-        at = text(one, "mountPath").rstrip("/")
-        if at != path:
+        if normpath(text(one, "mountPath")) != path:
             continue
         if text(one, "name") != volume:
             return Unfit(f"its volume {text(one, 'name')} is mounted at {path} already")
@@ -133,8 +157,11 @@ def _instead(there: Sequence[object]) -> str:
     return " replaced" if len(there) == 1 else f" replaced, {len(there)} entries made one"
 
 
-def explained(wiring: Wiring, identity: ModelIdentity, container: str, did: Sequence[str]) -> str:
+def explained(
+    wiring: Wiring, identity: ModelIdentity, container: str, did: Sequence[str], warnings: Sequence[str] = ()
+) -> str:
     """What the annotation says."""
+    warned = [*identity.warnings, *warnings]
     told = {
         "by": wiring.policy.origin,
         "container": container,
@@ -142,17 +169,33 @@ def explained(wiring: Wiring, identity: ModelIdentity, container: str, did: Sequ
         "url": wiring.url,
         "identity": identity.facts(),
         "did": list(did),
-        **({"warnings": list(identity.warnings)} if identity.warnings else {}),
+        **({"warnings": warned} if warned else {}),
     }
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
-def _note(noted: Mapping[str, str], written: object, told: str) -> list[Operation]:
-    steps: list[Operation] = []
+def _short(wiring: Wiring) -> str:
+    """What it says where there is room for no more."""
+    told = {"by": wiring.policy.origin, "url": wiring.url, "is_short": True}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+
+
+def _note(noted: Mapping[str, str], written: object, told: Sequence[str]) -> list[Operation]:
+    """Write the first text that there is room for; none is written where there is room for none."""
+    path = f"/metadata/annotations/{ANNOTATION.replace('/', '~1')}"
+    others = sum(_size(key) + _size(value) for key, value in noted.items() if key != ANNOTATION)
+    room = MOST_ANNOTATIONS - others - _size(ANNOTATION)
+    fitting = next((one for one in told if _size(one) <= room), None)
+    if fitting is None:
+        return [{"op": "remove", "path": path}] if ANNOTATION in noted else []
+    bare: list[Operation] = []
     if not noted and not isinstance(written, Mapping):
-        steps.append({"op": "add", "path": "/metadata/annotations", "value": {}})
-    escaped = ANNOTATION.replace("~", "~0").replace("/", "~1")
-    return [*steps, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": told}]
+        bare.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+    return [*bare, {"op": "add", "path": path, "value": fitting}]
+
+
+def _size(written: str) -> int:
+    return len(written.encode("utf-8", "surrogatepass"))
 
 
 def _list(raw: Raw, name: str, above: tuple[str, ...] = ("spec",)) -> list[Raw]:

@@ -15,6 +15,11 @@ from controller.reading.quantities import amount
 from controller.resources import NODES
 
 _FORBID = ("NoSchedule", "NoExecute")
+_CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+"""What `unschedulable` is to the scheduler: who tolerates this taint goes there all the same.
+
+Source: Kubernetes, pkg/scheduler/framework/plugins/nodeunschedulable.
+"""
 
 
 def nodes_for(objects: Objects, spec: Raw) -> list[Found]:
@@ -27,14 +32,15 @@ def nodes_for(objects: Objects, spec: Raw) -> list[Found]:
 
 def _may_go(spec: Raw, node: Raw) -> bool:
     own = labels(node, "metadata", "labels")
-    if flag(node, "spec", "unschedulable") or field(node, "metadata", "deletionTimestamp"):
+    if field(node, "metadata", "deletionTimestamp"):
         return False
     if any(own.get(key) != value for key, value in labels(spec, "nodeSelector").items()):
         return False
     required = field(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     if required is not None and not any(_fits(term, node) for term in items(required, "nodeSelectorTerms")):
         return False
-    if any(not _tolerates(spec, taint) for taint in items(node, "spec", "taints")):
+    cordoned = [_CORDONED] if flag(node, "spec", "unschedulable") else []
+    if any(not _tolerates(spec, taint) for taint in (*items(node, "spec", "taints"), *cordoned)):
         return False
     allocatable = mapping(node, "status", "allocatable")
     return all((amount(allocatable.get(name)) or 0.0) >= wanted for name, wanted in _devices(spec))

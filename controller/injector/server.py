@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from aiohttp import web
 
-from controller.injector.review import Reviewer, admitted
+from controller.injector.freshness import MOST_WAITING
+from controller.injector.review import Reviewer
 from tierdeck.errors import TierdeckError, UsageError
 
 ANSWER_SECONDS = 4.0
 """Below the webhook's timeout, so that the API server gets an answer, and the reason with it."""
+THREADS = 2 * MOST_WAITING
+"""One for each review under way: half of them may wait for an operator, and others are still decided at once."""
 _MOST_BYTES = 16 * 2**20
 _JSON = "application/json"
 
@@ -23,13 +27,15 @@ def app_of(reviewer: Reviewer, is_ready: Callable[[], bool], answer_seconds: flo
     Args:
         answer_seconds: a review that takes longer is answered with the pod as it is.
     """
+    threads = ThreadPoolExecutor(THREADS, "review")
 
     async def mutate(request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            answer = await asyncio.wait_for(asyncio.to_thread(reviewer.answer, body), answer_seconds)
+            deciding = asyncio.get_running_loop().run_in_executor(threads, reviewer.answer, body)
+            answer = await asyncio.wait_for(deciding, answer_seconds)
         except TimeoutError:
-            answer = admitted(body, f"it was not decided within {answer_seconds:g} s")
+            answer = reviewer.undecided(body, f"it was not decided within {answer_seconds:g} s")
         except TierdeckError as error:
             return web.Response(status=400, text=f"{error.line()}\n")
         return web.Response(body=answer, content_type=_JSON)
@@ -37,7 +43,12 @@ def app_of(reviewer: Reviewer, is_ready: Callable[[], bool], answer_seconds: flo
     async def ready(_: web.Request) -> web.Response:
         return web.Response(text="ok\n") if is_ready() else web.Response(status=503, text="not ready yet\n")
 
+    async def end(_: web.Application) -> AsyncIterator[None]:
+        yield
+        threads.shutdown(wait=False, cancel_futures=True)
+
     app = web.Application(client_max_size=_MOST_BYTES)
+    app.cleanup_ctx.append(end)
     app.router.add_post("/mutate", mutate)
     app.router.add_get("/readyz", ready)
     return app

@@ -60,7 +60,7 @@ def l2_problems(scene: Scene, members: Sequence[Member], parts: Parts) -> Iterat
         if isinstance(found, str):
             said[f"{source}: opted in to L2, but {found}."] = None
             continue
-        said |= dict.fromkeys(f"{source}: {warning}" for warning in found.identity.warnings)
+        said |= dict.fromkeys(f"{source}: {warning}" for warning in (*found.identity.warnings, *found.patch.warnings))
         if found.patch.did:
             lacking.append(member.pod[0].name)
     yield from said

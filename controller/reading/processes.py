@@ -60,7 +60,10 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A pod's spec, or its template's, with its processes in order; sidecars among the init containers come first."""
+    """A pod's spec, or its template's, with its processes in order; sidecars among the init containers come last.
+
+    So a sidecar of the engine's image, which loads weights and the like, is not taken for the engine.
+    """
 
     raw: Raw
     processes: tuple[Process, ...] = field(default=())
@@ -78,7 +81,7 @@ def read_spec(raw: Raw, configs: Configs, where: str, given: Mapping[str, Compon
     volumes = items(raw, "volumes")
     sidecars = [one for one in items(raw, "initContainers") if text(one, "restartPolicy") == "Always"]
     found = []
-    for container in (*sidecars, *items(raw, "containers")):
+    for container in (*items(raw, "containers"), *sidecars):
         name = text(container, "name")
         process = read_process(container, volumes, configs, f"{where}, container {name}")
         found.append(replace(process, component=(given or {}).get(name, process.component)))

@@ -14,7 +14,7 @@ from subprocess import Popen
 import requests
 import yaml
 
-from controller.api.rights import injector_rules
+from controller.api.rights import injector_cluster_rules, injector_rules
 from controller.injector.mutation import ANNOTATION
 from controller.reading.origin import OWNERS
 from tests.cluster.hyperpod import Hyperpod, running_hyperpod
@@ -236,7 +236,7 @@ class Injecting:
         secrets = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [self.name]}
         rules = {
             "ClusterRole": [
-                *yaml.safe_load(injector_rules(OWNERS)),
+                *yaml.safe_load(f"{injector_cluster_rules()}\n{injector_rules(OWNERS)}"),
                 {**hooks, "resourceNames": [self.name], "verbs": ["get", "patch"]},
             ],
             "Role": [{**secrets, "verbs": ["get", "update"]}],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from controller.api.rights import injector_rules
+from controller.api.rights import injector_cluster_rules, injector_rules
 from controller.reading.origin import OWNERS
 from tests.cluster.test_chart import L2, POSTGRESQL, SETS, as_set, containers, environment
 from tests.support.helm import Helm, one_of
@@ -43,12 +43,37 @@ def test_the_injectors_rights_are_the_rules_that_it_needs_and_two_objects_by_nam
     objects = helm.template(L2)
     given = one_of(objects, "ClusterRole", "serving-deck-tierdeck-injector")["rules"]
     *plain, named = given
-    assert as_set(plain) == as_set(yaml.safe_load(injector_rules(OWNERS)))
+    assert as_set(plain) == everywhere() | inside()
     assert named["resourceNames"] == [one_of(objects, "MutatingWebhookConfiguration")["metadata"]["name"]]
     assert (named["resources"], named["verbs"]) == (["mutatingwebhookconfigurations"], ["get", "patch"])
     (secret,) = one_of(objects, "Role")["rules"]
     assert secret["resourceNames"] == [one_of(objects, "Secret")["metadata"]["name"]]
     assert secret["verbs"] == ["get", "update"]
+
+
+def test_with_namespaces_its_rights_and_its_webhook_end_there(helm: Helm) -> None:
+    objects = helm.template({**L2, "namespaces": ["a", "b"], "rights": {"clusterResources": False}})
+    *plain, named = one_of(objects, "ClusterRole", "serving-deck-tierdeck-injector")["rules"]
+    assert as_set(plain) == everywhere()
+    assert named["resources"] == ["mutatingwebhookconfigurations"]
+    roles = [one for one in objects if one["metadata"]["name"] == "serving-deck-tierdeck-injector"]
+    for namespace in ("a", "b"):
+        own = {one["kind"]: one for one in roles if one["metadata"].get("namespace") == namespace}
+        assert as_set(own["Role"]["rules"]) == inside()
+        assert own["RoleBinding"]["roleRef"]["name"] == own["Role"]["metadata"]["name"]
+        (subject,) = own["RoleBinding"]["subjects"]
+        assert (subject["namespace"], subject["name"]) == ("serving", "deck-tierdeck-injector")
+    (hook,) = one_of(objects, "MutatingWebhookConfiguration")["webhooks"]
+    name = "kubernetes.io/metadata.name"
+    assert {"key": name, "operator": "In", "values": ["a", "b"]} in hook["namespaceSelector"]["matchExpressions"]
+
+
+def everywhere() -> set[tuple[str, str, frozenset[str]]]:
+    return as_set(yaml.safe_load(injector_cluster_rules()))
+
+
+def inside() -> set[tuple[str, str, frozenset[str]]]:
+    return as_set(yaml.safe_load(injector_rules(OWNERS)))
 
 
 def test_cert_manager_takes_the_place_of_secret_and_rights(helm: Helm) -> None:

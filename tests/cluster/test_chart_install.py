@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from controller.api.client import Api, Sent
-from controller.api.rights import READ, rules
+from controller.api.rights import READ, injector_cluster_rules, injector_rules, rules
 from controller.injector.certificates import make_pair
 from controller.injector.keeper import WEBHOOKS
+from controller.reading.origin import OWNERS
 from controller.resources import path_of
 from tests.cluster.test_chart import EVERYTHING, L2, POSTGRESQL, as_set
 from tests.support.cluster import Cluster
@@ -147,10 +148,11 @@ def test_no_service_account_of_ours_may_change_anything(
 def test_with_namespaces_nothing_can_be_read_anywhere_else(
     cluster: Cluster, rest: Rest, installing_helm: Helm, namespace: str
 ) -> None:
+    values = {**L2, "database": {**L2["database"], "migration": {"job": False}}}
     with (
         fresh_namespace(cluster) as seen,
         fresh_namespace(cluster) as hidden,
-        installing_helm.installed("deck", namespace, {"namespaces": [seen]}),
+        installing_helm.installed("deck", namespace, {**values, "namespaces": [seen]}),
     ):
         common = _allowed(cluster, namespace, "default", hidden)
         everywhere = {one for one in as_set(yaml.safe_load(rules())) if one[1] in ("nodes", "storageclasses")}
@@ -159,6 +161,14 @@ def test_with_namespaces_nothing_can_be_read_anywhere_else(
         assert _allowed(cluster, namespace, account, hidden) - common == everywhere
         # Where Tierdeck runs, it may not even read its own Secrets.
         assert _allowed(cluster, namespace, account, namespace) - common == everywhere
+        injector, hook = "deck-tierdeck-injector", frozenset({"get", "patch"})
+        above = as_set(yaml.safe_load(injector_cluster_rules()))
+        above |= {("admissionregistration.k8s.io", "mutatingwebhookconfigurations", hook)}
+        inside = as_set(yaml.safe_load(injector_rules(OWNERS)))
+        assert _allowed(cluster, namespace, injector, seen) - common == above | inside
+        assert _allowed(cluster, namespace, injector, hidden) - common == above
+        secret = ("", "secrets", frozenset({"get", "update"}))
+        assert _allowed(cluster, namespace, injector, namespace) - common == above | {secret}
 
 
 def _bound(rest: Rest, namespace: str, accounts: Iterable[str]) -> Rules:

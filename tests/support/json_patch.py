@@ -15,7 +15,10 @@ def patched(document: Mapping[str, Any], operations: Iterable[Mapping[str, objec
         inside: Any = made
         for part in above:
             inside = inside[int(part)] if isinstance(inside, list) else inside[part]
-        assert step["op"] == "add"
+        assert step["op"] in ("add", "remove")
         assert isinstance(inside, dict)
-        inside[last] = copy.deepcopy(step["value"])
+        if step["op"] == "add":
+            inside[last] = copy.deepcopy(step["value"])
+        else:
+            del inside[last]
     return made

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.injector.freshness import is_current, staleness
+from controller.injector.freshness import Waits, is_current, staleness
 from controller.objects import Raw
 from controller.reading.origin import Origin
 from controller.resources import DEPLOYMENTS, Resource
@@ -33,7 +33,9 @@ ORIGIN = Origin(
 )
 
 
-def stale(*configs: dict[str, Any], deployment: Raw = DEPLOYMENT, origin: Origin = ORIGIN) -> tuple[str, int]:
+def stale(
+    *configs: dict[str, Any], deployment: Raw = DEPLOYMENT, origin: Origin = ORIGIN, most: int = 1
+) -> tuple[str, int]:
     """What is said after so many pauses; of the custom resource's states the last one stays."""
     states: Iterator[dict[str, Any]] = iter(configs)
     last = [config(2, 2)]
@@ -45,7 +47,7 @@ def stale(*configs: dict[str, Any], deployment: Raw = DEPLOYMENT, origin: Origin
         last[0] = next(states, last[0])
         return last[0]
 
-    return staleness(origin, get, pauses.append), len(pauses)
+    return staleness(origin, get, Waits(most, pauses.append)), len(pauses)
 
 
 def test_a_pod_of_the_present_state_is_not_stale() -> None:
@@ -61,6 +63,17 @@ def test_one_that_does_not_is_said() -> None:
     said, pauses = stale(config(2, 1))
     assert "was edited, and its operator has not taken that up yet" in said
     assert pauses == 10  # 2 s in steps of 0.2
+
+
+def test_where_as_many_wait_as_may_one_more_is_answered_at_once() -> None:
+    said, pauses = stale(config(2, 1), config(2, 2), most=0)
+    assert "was edited, and its operator has not taken that up yet" in said
+    assert pauses == 0
+    waits = Waits(1, lambda _: None)
+    for _ in range(3):  # each gives its turn back
+        assert staleness(ORIGIN, lambda *_: config(2, 1), waits) != ""
+    seen = iter([config(2, 1), config(2, 2)])
+    assert waits.out(lambda: "" if next(seen) == config(2, 2) else "not yet") == ""
 
 
 def test_an_edit_between_the_reads_is_said() -> None:

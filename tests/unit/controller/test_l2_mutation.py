@@ -112,6 +112,7 @@ def test_a_volume_and_a_mount_of_a_patch_by_hand_are_taken() -> None:
     [
         ([{"name": "tierdeck-l2", "emptyDir": {}}], [], "a volume tierdeck-l2 that is not claim curvine-pvc"),
         ([], [{"name": "models", "mountPath": "/mnt/curvine/l2cache"}], "models is mounted at /mnt/curvine/l2cache"),
+        ([], [{"name": "m", "mountPath": "/mnt/curvine/x/../l2cache"}], "m is mounted at /mnt/curvine/l2cache"),
         (
             [{"name": "c", "persistentVolumeClaim": {"claimName": "curvine-pvc", "readOnly": True}}],
             [],
@@ -132,6 +133,58 @@ def test_a_pod_that_states_something_else_there_is_left_alone(
     found = patch_of(before, "chat", WIRING, LLAMA)
     assert isinstance(found, Unfit)
     assert words in found.reason
+
+
+@pytest.mark.parametrize(
+    "device", [{"name": "b", "devicePath": "/mnt/curvine/l2cache"}, {"name": "c", "devicePath": "/dev/xvda"}]
+)
+def test_a_device_at_the_path_or_of_the_claim_is_left_alone(device: dict[str, str]) -> None:
+    # an API server refuses a container that has one path, or one volume, both as a device and as a mount
+    before = pod(volumeDevices=[device])
+    before["spec"]["volumes"] = [{"name": "c", "persistentVolumeClaim": {"claimName": "curvine-pvc"}}]
+    found = patch_of(before, "chat", WIRING, LLAMA)
+    assert found == Unfit(f"its volume {device['name']} is a device of its engine, at {device['devicePath']}")
+
+
+def size_of(found: dict[str, Any]) -> int:
+    return sum(len(key.encode()) + len(value.encode()) for key, value in found["metadata"]["annotations"].items())
+
+
+@pytest.mark.parametrize(
+    ("free", "kept"),
+    [
+        (5000, ["by", "container", "claim", "url", "identity", "did"]),
+        (400, ["by", "url", "is_short"]),
+        (100, None),
+        (0, None),
+    ],
+)
+def test_annotations_never_grow_beyond_what_an_api_server_takes(free: int, kept: list[str] | None) -> None:
+    before = pod()
+    before["metadata"]["annotations"] = {"ä": "x" * (262144 - 2 - free), ANNOTATION: ""}  # ä has two bytes
+    after = wired(before)
+    noted = after["metadata"]["annotations"].get(ANNOTATION)
+    assert (list(json.loads(noted)) if noted is not None else None) == kept
+    assert size_of(after) <= 262144
+    assert values(after, "LMCACHE_REMOTE_URL") == [URL]
+    again = patch_of(after, "chat", WIRING, LLAMA)
+    assert isinstance(again, Patch)
+    assert again.operations == ()
+
+
+def test_a_second_engine_keeps_what_it_has_and_that_is_said() -> None:
+    before = pod()
+    other = {"name": "second", "image": "vllm/vllm-openai:v0.11", "args": ["--model", "/opt/ml/model2"]}
+    before["spec"]["containers"].append(other)
+    words = "only its engine chat is wired to L2, and second keeps the L2 that it states"
+    found = patch_of(before, "chat", WIRING, LLAMA)
+    assert isinstance(found, Patch)
+    assert found.warnings == (words,)
+    after = patched(before, found.operations)
+    assert after["spec"]["containers"][2] == other
+    assert json.loads(after["metadata"]["annotations"][ANNOTATION])["warnings"] == [words]
+    again = patch_of(after, "chat", WIRING, LLAMA)
+    assert again == Patch(warnings=(words,))
 
 
 def test_a_pod_without_the_engine_is_left_alone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from controller.injector.decision import Decision, Injected, NotOurs, Sight, Withheld, decide
+from controller.injector.decision import Decision, Injected, NotOurs, Sight, Undecided, Withheld, decide
+from controller.injector.freshness import MOST_WAITING, Waits
 from controller.injector.review import Reviewer
 from controller.injector.server import app_of
 from controller.injector.telling import event_of, key_of, owner_of
@@ -83,9 +85,9 @@ class Told:
     """What was told, and a reviewer that tells it here."""
 
     def __init__(self, decision: Decision | BaseException) -> None:
-        self.withheld: list[Withheld] = []
+        self.told: list[Withheld | Undecided] = []
         self._decision = decision
-        self.reviewer = Reviewer(self._decide, self.withheld.append)
+        self.reviewer = Reviewer(self._decide, self.told.append)
 
     def _decide(self, _pod: Raw, _namespace: str) -> Decision:
         if isinstance(self._decision, BaseException):
@@ -133,9 +135,9 @@ def test_what_is_withheld_is_a_warning_and_told_unless_it_is_a_dry_run(found: De
     told = Told(found)
     (warning,) = told.answer(review(dryRun=True))["warnings"]
     assert words in warning
-    assert told.withheld == []
+    assert told.told == []
     assert "patch" not in told.answer(review())
-    (withheld,) = told.withheld
+    (withheld,) = told.told
     assert words in withheld.reason
 
 
@@ -182,17 +184,85 @@ def test_an_event_is_about_the_workload_and_the_same_for_both_replicas() -> None
     assert key_of(seconds[0], start) != key_of(seconds[1], start + 600)
 
 
+def test_a_sidecar_of_the_engines_image_is_not_taken_for_the_engine() -> None:
+    loader = {"name": "loader", "image": "vllm/vllm-openai:v0.11", "args": ["--download"], "restartPolicy": "Always"}
+    found = decided({**POD, "spec": {**POD["spec"], "initContainers": [loader]}})
+    assert isinstance(found, Injected)
+    (warning,) = Told(found).answer(review())["warnings"]
+    assert warning == "Tierdeck: only its engine chat is wired to L2, and loader keeps the L2 that it states"
+
+
+async def test_pods_that_wait_for_an_operator_leave_threads_for_others() -> None:
+    # as many wait as may: one more, and one of another endpoint, are answered while they do
+    waiting, ended = threading.Barrier(MOST_WAITING + 1), threading.Event()
+
+    def pause(_: float) -> None:
+        waiting.wait(timeout=60)
+        assert ended.wait(timeout=60)
+
+    waits = Waits(pause=pause)
+
+    def slow(pod: Raw, namespace: str) -> Decision:
+        if namespace == "edited":
+            edited = iter(["its operator has not taken that up"])
+            waits.out(lambda: next(edited, ""))
+        return NotOurs()
+
+    app = app_of(Reviewer(slow, lambda _: None), lambda: True, answer_seconds=60)
+    async with TestClient(TestServer(app)) as client:
+
+        async def ask(namespace: str) -> dict[str, Any]:
+            answer = await client.post("/mutate", data=review(namespace=namespace))
+            response: dict[str, Any] = json.loads(await answer.text())["response"]
+            return response
+
+        edited = [asyncio.create_task(ask("edited")) for _ in range(MOST_WAITING)]
+        try:
+            await asyncio.to_thread(waiting.wait, 60)
+            for _ in range(2):
+                assert "warnings" not in await ask("healthy")
+                assert "warnings" not in await ask("edited")
+            assert not any(one.done() for one in edited)
+        finally:
+            ended.set()
+        assert all("warnings" not in response for response in await asyncio.gather(*edited))
+
+
+@pytest.mark.parametrize("error", [TierdeckError("the API is away"), KeyError("a fault of ours")])
+def test_what_could_not_be_decided_is_told_unless_it_is_a_dry_run(error: Exception) -> None:
+    told = Told(error)
+    told.answer(review(dryRun=True))
+    assert told.told == []
+    told.answer(review())
+    (lost,) = told.told
+    assert isinstance(lost, Undecided)
+    assert (lost.pod, lost.namespace) == (POD, "llm")
+    assert str(error) in lost.reason
+
+
+def test_a_fault_while_telling_changes_no_answer() -> None:
+    def broken(_: Withheld | Undecided) -> None:
+        raise RuntimeError("a fault of ours")
+
+    for decide_ in (lambda *_: decided(phase="Pending"), lambda *_: 1 / 0):
+        response = json.loads(Reviewer(decide_, broken).answer(review()))["response"]
+        assert response["allowed"] is True
+        assert "Tierdeck injects no L2" in response["warnings"][0]
+
+
 async def test_a_review_that_takes_too_long_is_answered_all_the_same() -> None:
     def slow(_pod: Raw, _namespace: str) -> Decision:
         time.sleep(0.5)
         return NotOurs()
 
-    app: web.Application = app_of(Reviewer(slow, lambda _: None), lambda: False, answer_seconds=0.05)
+    told: list[Withheld | Undecided] = []
+    app: web.Application = app_of(Reviewer(slow, told.append), lambda: False, answer_seconds=0.05)
     async with TestClient(TestServer(app)) as client:
         answer = await client.post("/mutate", data=review())
         response = json.loads(await answer.text())["response"]
         assert (response["uid"], response["allowed"]) == ("u-1", True)
         assert "not decided within" in response["warnings"][0]
+        assert told == [Undecided(POD, "llm", "it was not decided within 0.05 s")]
         assert (await client.post("/mutate", data=b"{}")).status == 400
         assert (await client.get("/readyz")).status == 503
         await asyncio.sleep(0.5)

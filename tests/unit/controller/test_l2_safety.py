@@ -138,12 +138,20 @@ def test_what_can_not_be_seen_is_not_safe() -> None:
     assert "no node that it may go to is known" in told([CLASS, CLAIM])
 
 
+def test_a_mount_that_hangs_on_a_cordoned_node_counts_for_who_tolerates_that() -> None:
+    cordoned = [node("two", unschedulable=True), pod("csi-2", "two", "curvine-csi-node", "csi-plugin")]
+    found = [*HEALTHY, *cordoned, fuse("unseen", "two")]
+    assert told(found) == ""
+    assert "it may go to node two" in told(found, spec={**SPEC, "tolerations": [{"operator": "Exists"}]})
+
+
 def test_many_nodes_are_named_by_the_first() -> None:
     found = told([CLASS, CLAIM, *(node(f"n{at}") for at in range(5))])
     assert found.count("node n") == 3
     assert found.endswith("and 2 more nodes")
 
 
+CORDON = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 
 
@@ -153,6 +161,9 @@ TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
         (node("one"), {}, True),
         (node("one", unschedulable=True), {}, False),
         (node("one", unschedulable=True), {"nodeName": "one"}, True),
+        (node("one", unschedulable=True), {"tolerations": [{"operator": "Exists"}]}, True),
+        (node("one", unschedulable=True), {"tolerations": [CORDON]}, True),
+        (node("one", unschedulable=True), {"tolerations": [{"key": "gpu", "operator": "Exists"}]}, False),
         (node("one"), {"nodeName": "two"}, False),
         (node("one"), {"nodeSelector": {"zone": "a"}}, True),
         (node("one"), {"nodeSelector": {"zone": "b"}}, False),

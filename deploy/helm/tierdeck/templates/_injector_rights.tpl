@@ -1,10 +1,13 @@
 {{/* The rules of controller/api/rights.py for the injector; a test holds them to it. */}}
 
 {{- define "tierdeck.injectorClusterRules" -}}
-- {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
-- {apiGroups: ["storage.k8s.io"], resources: [storageclasses], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [nodes], verbs: [list, watch]}
+- {apiGroups: ["storage.k8s.io"], resources: [storageclasses], verbs: [list, watch]}
+{{- end -}}
+
+{{- define "tierdeck.injectorRules" -}}
+- {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+- {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [list, watch]}
 - {apiGroups: ["apps"], resources: [replicasets], verbs: [get]}
 - {apiGroups: ["apps"], resources: [deployments], verbs: [get]}
 - {apiGroups: ["apps"], resources: [statefulsets], verbs: [get]}
