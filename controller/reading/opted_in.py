@@ -71,6 +71,21 @@ def policy_of(file: L2File, objects: Sequence[Found]) -> Wanted:
     return policy
 
 
+def opted_out(file: L2File, objects: Sequence[Found]) -> str:
+    """What says that a pod is to have no L2; empty: nothing does.
+
+    Args:
+        objects: as for `policy_of`.
+    """
+    switch = _switch(objects)
+    if isinstance(switch, Misstated):
+        return ""
+    if switch is not None:
+        return "" if switch[1] else switch[0]
+    listed = file.listed(f"{ref.namespace}/{ref.name}" for ref, _ in reversed(objects))
+    return f"opted_in: false of {listed[0]} in the L2 file" if listed and listed[1].opted_in is False else ""
+
+
 def _switch(objects: Sequence[Found]) -> tuple[str, bool] | Misstated | None:
     """The nearest object that says whether it opts in."""
     for ref, raw in objects:

@@ -8,8 +8,9 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from controller.objects import Raw
 from controller.reading.fields import labels, mapping, named
-from controller.reading.opted_in import CLAIM, SWITCH
+from controller.reading.opted_in import CLAIM, OFF, SWITCH, opted_out
 from controller.reading.origin import Origin
 from controller.reading.pools import PROVISIONER
 from controller.reading.storage import read_claim
@@ -37,9 +38,10 @@ _LIMITS = (
     "whether the mount of a node works. A pod whose volume can't be mounted does not start, and one on a mount that",
     "hangs stays hanging. Apply it where that is watched otherwise, and delete it when the pool is in trouble.",
     "It knows each model as it was when this was printed. A pod whose engine is told otherwise (arguments other than",
-    "sizes, settings of the KV) is left alone, and gets L2 again once this was printed anew. What it can't see is a",
-    "change of weights at the same place, a claim that was swapped, or settings from ConfigMaps and Secrets: print it",
-    "anew then, before the new weights are loaded, else they read the KV of the old ones.",
+    "sizes, settings of the KV) is left alone, and gets L2 again once this was printed anew; so is one whose custom",
+    "resource states another model than it did. What it can't see is a change of weights at the same place, another",
+    "tierdeck.io/model-revision of a workload or in the L2 file, a claim that was swapped, or settings from ConfigMaps",
+    "and Secrets: print it anew then, before the new weights are loaded, else they read the KV of the old ones.",
     "failurePolicy Ignore: where it can't be evaluated, pods start without L2; `tierdeck stage 4` names them.",
     "Don't run it beside the injector for the same endpoints: both would do the same, and both must be undone.",
 )
@@ -70,9 +72,17 @@ def opting_in(view: View, wishes: Wishes) -> Plan:
     _refuse_unknown(wanted, engines)
     if not engines:
         raise NoPlanError("no engine is found that could opt in", "`tierdeck inventory` tells what is seen.")
+    left_out = {one.name: said for one in engines if (said := opted_out(view.file, one.template.objects))}
+    engines = [one for one in engines if one.name not in left_out]
+    notes = [
+        f"{name} opted out and is left out ({said}): take that back first, if it is to have L2."
+        for name, said in sorted(left_out.items())
+    ]
+    if not engines:
+        raise NoPlanError("everybody who could opt in opted out", " ".join(notes))
     claims = {one.name: wanted.claim or _claim_for(view, one) for one in engines}
     usable = [one for one in engines if claims[one.name]]
-    notes = [
+    notes += [
         f"{one.name}: no Bound claim of Curvine is in its namespace; make one (tierdeck stage 3 --plan) or name one "
         "(--set claim=NAME)."
         for one in engines
@@ -94,8 +104,10 @@ def opting_in(view: View, wishes: Wishes) -> Plan:
         if one.wanted is None
     ]
     commands += [restart(pod.pod[0]) for one in usable for pod in one.pods if _lacks(view, one, pod)]
-    return Plan((_file(view, {one.name: claims[one.name] for one in usable}),), (*commands, "tierdeck stage 4"),
-                tuple(notes))  # fmt: skip
+    unlisted = {
+        one.name: claims[one.name] for one in usable if not any(name in view.file.endpoints for name in _names(one))
+    }
+    return Plan((_file(view, unlisted),), (*commands, "tierdeck stage 4"), tuple(notes))
 
 
 def opting_out(view: View, wishes: Wishes) -> Plan:
@@ -110,7 +122,10 @@ def opting_out(view: View, wishes: Wishes) -> Plan:
     for form, kinds in _KINDS_OF_FORMS.items():
         commands.append(f"kubectl delete {kinds} {names} --ignore-not-found   # if --as {form} was used")
     commands += [restart(pod.pod[0]) for one in engines for pod in one.pods]
-    listed = sorted({one.name for one in engines if one.name in view.file.endpoints})
+    known = view.file.endpoints
+    listed = sorted(
+        {name for one in engines for name in _names(one) if name in known and known[name].opted_in is not False}
+    )
     notes = [f"First take {name} out of the L2 file, or write opted_in: false there." for name in listed]
     notes += [
         "In this order: a pod that is restarted before its endpoint has opted out comes up with L2 again.",
@@ -137,6 +152,11 @@ def policies(view: View, wishes: Wishes) -> Plan:
     notes = []
     for one in engines:
         made = target_of(view, one)
+        if isinstance(made, PolicyTarget) and made.stated_by is not None and is_kyverno:
+            made = (
+                f"{made.stated_by.ref} tells its model, which no pod shows and Kyverno's policy can't look at: after a "
+                "change the KV of the new weights would lie beside that of the old ones, and be read as theirs"
+            )
         if isinstance(made, PolicyTarget):
             targets.append(made)
             notes += [f"{one.name}: {warning}" for warning in made.identity.warnings]
@@ -190,6 +210,11 @@ def _claim_for(view: View, engine: Engine) -> str:
     return ""
 
 
+def _names(engine: Engine) -> set[str]:
+    """By which the L2 file may list it: its custom resource's, its workload's."""
+    return {f"{ref.namespace}/{ref.name}" for ref, _ in engine.template.objects}
+
+
 def _file(view: View, claims: dict[str, str]) -> File:
     """What is listed stays as it is."""
     known = {name: options.model_dump(exclude_none=True) for name, options in view.file.endpoints.items()}
@@ -222,13 +247,18 @@ def _withdrawn(engine: Engine) -> Iterator[str]:
     """What takes back that an object says it opts in."""
     for ref, raw in engine.template.objects[1:]:
         kind = _KINDS[ref.kind]
-        if SWITCH in labels(raw, "metadata", "labels"):
+        if _opts_in(raw, "labels"):
             yield f"kubectl label {kind} {ref.name} -n {ref.namespace} {SWITCH}-"
-        if SWITCH in labels(raw, "metadata", "annotations"):
+        if _opts_in(raw, "annotations"):
             yield f"kubectl annotate {kind} {ref.name} -n {ref.namespace} {SWITCH}-"
     ref, template = engine.workload[0], mapping(engine.workload[1], "spec", "template")
     for where in ("labels", "annotations"):
-        if SWITCH in labels(template, "metadata", where):
+        if _opts_in(template, where):
             path = f"/spec/template/metadata/{where}/{SWITCH.replace('/', '~1')}"
             patch = f'[{{"op":"remove","path":"{path}"}}]'
             yield f"kubectl patch {_KINDS[ref.kind]} {ref.name} -n {ref.namespace} --type=json -p '{patch}'"
+
+
+def _opts_in(raw: Raw, where: str) -> bool:
+    """It says so; what says the contrary stays."""
+    return labels(raw, "metadata", where).get(SWITCH, OFF[0]).lower() not in OFF

@@ -22,15 +22,22 @@ _KYVERNO = "policies.kyverno.io/v1"
 def admission_policy(target: PolicyTarget, version: str) -> list[dict[str, object]]:
     """Policy and binding for an API server that has MutatingAdmissionPolicy in this version."""
     api, metadata = f"{_GROUP}/{version}", {"name": target.name}
-    binding = {"policyName": target.name}
+    spec, binding = _spec(target), dict[str, object](policyName=target.name)
+    if target.stated_by is not None:
+        ref, resource = target.stated_by.ref, target.stated_by.resource
+        spec = {"paramKind": {"apiVersion": f"{resource.group}/{resource.versions[0]}", "kind": ref.kind}, **spec}
+        # where it is gone, the policy meets no pod
+        binding["paramRef"] = {"name": ref.name, "namespace": ref.namespace, "parameterNotFoundAction": "Allow"}
     return [
-        {"apiVersion": api, "kind": "MutatingAdmissionPolicy", "metadata": metadata, "spec": _spec(target)},
+        {"apiVersion": api, "kind": "MutatingAdmissionPolicy", "metadata": metadata, "spec": spec},
         {"apiVersion": api, "kind": "MutatingAdmissionPolicyBinding", "metadata": metadata, "spec": binding},
     ]
 
 
 def kyverno_policy(target: PolicyTarget) -> dict[str, object]:
-    """For Kyverno 1.17 and newer."""
+    """For Kyverno 1.17 and newer; it has no way to look at the custom resource that states a model."""
+    if target.stated_by is not None:
+        raise ValueError("it can't be told when the model changes")
     return {"apiVersion": _KYVERNO, "kind": "MutatingPolicy", "metadata": {"name": target.name}, "spec": _spec(target)}
 
 
@@ -84,7 +91,25 @@ def _conditions(target: PolicyTarget) -> Mapping[str, str]:
     }
     if target.image:
         found["same-image"] = f"{engine}[0].image == {_word(target.image)}"
+    if target.stated_by is not None:
+        found["same-model"] = " && ".join(_stated(path, value) for path, value in target.stated_by.facts)
     return found
+
+
+def _stated(path: tuple[str, ...], value: object) -> str:
+    """A field of the custom resource is as it was."""
+    first, second, *rest = path
+    below = "".join(f"[{_word(name)}]" for name in rest)
+    return f"params.{first}.?{second}{below}.orValue(dyn('')) == {_literal(value)}"
+
+
+def _literal(value: object) -> str:
+    """Any JSON as CEL writes it."""
+    if isinstance(value, Mapping):
+        return "dyn({" + ", ".join(f"{_word(str(name))}: {_literal(one)}" for name, one in value.items()) + "})"
+    if isinstance(value, list):
+        return "dyn([" + ", ".join(_literal(one) for one in value) + "])"
+    return f"dyn({json.dumps(value, ensure_ascii=False)})"
 
 
 def _telling(words: str) -> str:

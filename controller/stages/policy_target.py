@@ -12,6 +12,7 @@ from controller.reading.lineage import template_spec
 from controller.reading.opted_in import Misstated
 from controller.stage import View
 from controller.stages.engines import Engine, wiring_of
+from controller.stages.stated_by import StatedBy, stated_by
 from tierdeck.deployed import ObjectRef
 from tierdeck.l2.identity import ModelIdentity, ModelSource
 from tierdeck.l2.wiring import Wiring
@@ -49,6 +50,7 @@ class PolicyTarget:
         command, args, variables, image: as the engine's template has them, without what is harmless. A pod that is told
             otherwise may make other KV, so that the policy leaves it alone; the image counts where the weights are in
             it, else it is empty.
+        stated_by: the custom resource that tells its model, where no pod shows it; None: they do.
     """
 
     name: str
@@ -61,6 +63,7 @@ class PolicyTarget:
     args: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     image: str = ""
+    stated_by: StatedBy | None = None
 
 
 def policy_name(workload: ObjectRef) -> str:
@@ -95,6 +98,7 @@ def target_of(view: View, engine: Engine) -> PolicyTarget | str:
         telling(words(container, "args")),
         tuple(sorted(_guarded(container))),
         process.image if made.identity.source is ModelSource.IMAGE else "",
+        stated_by(view, engine, engine.wanted, made.identity),
     )
 
 

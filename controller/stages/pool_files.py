@@ -126,11 +126,11 @@ def csi_values(wishes: PoolWishes) -> File:
     return File(CSI_VALUES, document(content, comments))
 
 
-def storage_class(wishes: PoolWishes) -> File:
+def storage_class(wishes: PoolWishes, addresses: str) -> File:
     """It can't be changed once it is there: another one means another claim, and an empty L2."""
     port = default_port(wishes.version)
     parameters = {
-        "master-addrs": wishes.master,
+        "master-addrs": addresses,
         "fs-path": wishes.fs_path,
         "path-type": "DirectoryOrCreate",
         **({} if port is None else {"web-port": str(port)}),
@@ -161,14 +161,15 @@ def storage_class(wishes: PoolWishes) -> File:
 def _retention(wishes: PoolWishes) -> tuple[str, ...]:
     if wishes.ttl == "none":
         return (
-            "No client.ttl-ms: Curvine deletes nothing by itself, and a full pool answers with I/O errors. Something",
-            "else has to make room (docs/stages.md).",
+            "No client.ttl-ms: Curvine deletes nothing by itself, and a full pool answers with I/O errors. Tierdeck's",
+            "janitor makes room (docs/janitor.md).",
         )
     return (
-        f"client.ttl-ms: {wishes.ttl_hours}. Nothing else frees space in the versions that are known (0.3.2 to 0.4.1).",
-        "It counts from when a file was written, not from its last use, and holds for files made from now on.",
-        "A directory in which nothing is written for so long goes too, with all that is in it. It keeps the pool from",
-        "filling only if no more is written within that time than fits: else something has to make room besides.",
+        f"client.ttl-ms: {wishes.ttl_hours}. It counts from when a file was written, not from its last use, and holds",
+        "for files made from now on. It keeps the pool from filling only if no more is written within that time than",
+        "fits.",
+        "It ends the L2 of an endpoint that is idle for so long: directories expire too, with all that is in them, and",
+        "LMCache makes its directory only when an engine starts. From then on each store fails until a restart.",
     )
 
 

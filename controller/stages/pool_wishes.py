@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.objects import Objects, Raw
 from controller.reading.fields import items, labels, mapping, named, text
 from controller.reading.images import tag_version
-from controller.reading.lineage import template_spec
-from controller.reading.pools import Pool
+from controller.reading.lineage import Found, template_spec
+from controller.reading.pools import PROVISIONER, Pool, pool_of_addresses
 from controller.reading.quantities import amount
-from controller.resources import NODES, STORAGE_CLASSES
+from controller.reading.scene import Scene
+from controller.reading.storage import read_claim
+from controller.resources import CLAIMS, NODES, STORAGE_CLASSES
 from tierdeck.l2.policy import CLAIM_PATTERN
 
 _NAME = f"^{CLAIM_PATTERN}$"
@@ -47,13 +49,18 @@ class PoolWishes(BaseModel):
         pattern=f"^{CLAIM_PATTERN}/{CLAIM_PATTERN}$",
         description="namespace/name of a claim, where the engines run,",
     )
-    ttl: str = Field("24h", pattern=r"^([1-9][0-9]*[hd]|none)$", description="a time such as 24h or 7d, or none,")
+    ttl: str = Field("none", pattern=r"^([1-9][0-9]*[hd]|none)$", description="a time such as 24h or 7d, or none,")
     registry: str = Field("", pattern=r"^[a-z0-9.:/_-]*$", description="a registry that has the CSI sidecars")
+    first_start: str = Field("false", pattern="^(true|false)$", description="true or false")
 
     @property
-    def master(self) -> str:
-        """Where clients find the master."""
-        return f"{self.release}-master-0.{self.release}-master.{self.namespace}.svc.cluster.local:8995"
+    def fullname(self) -> str:
+        """What the server chart's objects begin with.
+
+        Source: CurvineIO/curvine-helm, _helpers.tpl, `curvine.fullname`.
+        """
+        name = self.release if "curvine" in self.release else f"{self.release}-curvine"
+        return name[:63].rstrip("-")
 
     @property
     def ttl_hours(self) -> str:
@@ -79,13 +86,15 @@ def gpu_nodes(objects: Objects) -> GpuNodes:
     """As their allocatable devices tell."""
     nodes = [raw for _, raw in named(objects, NODES)]
     with_gpus = [raw for raw in nodes if amount(mapping(raw, "status", "allocatable").get(_GPU))]
+    others = [raw for raw in nodes if not any(raw is one for one in with_gpus)]
     names = tuple(text(raw, "metadata", "name") for raw in with_gpus)
-    return GpuNodes(names, _selector(with_gpus), tuple(_tolerations(with_gpus)))
+    return GpuNodes(names, _selector(with_gpus, others), tuple(_tolerations(with_gpus)))
 
 
-def _selector(nodes: list[Raw]) -> dict[str, str]:
+def _selector(nodes: list[Raw], others: list[Raw]) -> dict[str, str]:
     for key, value in _GPU_LABELS:
-        if nodes and all(labels(raw, "metadata", "labels").get(key) == value for raw in nodes):
+        have = [labels(raw, "metadata", "labels").get(key) == value for raw in nodes]
+        if have and all(have) and not any(labels(raw, "metadata", "labels").get(key) == value for raw in others):
             return {key: value}
     return {}
 
@@ -101,13 +110,17 @@ def _tolerations(nodes: list[Raw]) -> Iterable[dict[str, str]]:
         yield {"key": key, "operator": "Exists", "effect": effect}
 
 
-def usual_of(objects: Objects, nodes: GpuNodes, pool: Pool | None) -> dict[str, object]:
+def usual_of(scene: Scene, nodes: GpuNodes, pool: Pool | None) -> dict[str, object]:
     """What the cluster itself suggests: a worker per GPU node, the class of its EBS volumes, the pool that is there."""
-    usual: dict[str, object] = {}
+    objects, usual = scene.objects, dict[str, object]()
     if pool is not None:
         usual |= {"namespace": pool.namespace, "release": pool.instance}
         version = _version_of(pool)
         usual |= {"version": version} if version else {}
+        classes = [ref.name for ref, raw in classes_of(objects) if leads_to(raw, pool)]
+        usual |= {"storage_class": classes[0]} if classes else {}
+    bound = bound_claims(scene, pool)
+    usual |= {"claim": bound[0]} if bound else {}
     wanted = pool.wanted if pool is not None else None
     if wanted or nodes.names:
         usual["workers"] = wanted or len(nodes.names)
@@ -116,6 +129,26 @@ def usual_of(objects: Objects, nodes: GpuNodes, pool: Pool | None) -> dict[str, 
     if first:
         usual["master_class"] = first[0][0].name
     return usual
+
+
+def classes_of(objects: Objects) -> list[Found]:
+    """Curvine's StorageClasses."""
+    return [one for one in named(objects, STORAGE_CLASSES) if text(one[1], "provisioner") == PROVISIONER]
+
+
+def leads_to(storage_class: Raw, pool: Pool) -> bool:
+    """Its masters are that pool's."""
+    return pool_of_addresses(text(storage_class, "parameters", "master-addrs"), (pool,)) is pool
+
+
+def bound_claims(scene: Scene, pool: Pool | None) -> list[str]:
+    """Curvine's claims that are Bound and lie in that pool; None: in one that is not found. `namespace/name`."""
+    found = []
+    for ref, raw in named(scene.objects, CLAIMS):
+        claim = read_claim(scene.objects, ref.namespace, ref.name, raw)
+        if (claim.provisioner, claim.phase) == (PROVISIONER, "Bound") and scene.storage("").pool_of(claim) is pool:
+            found.append(f"{claim.namespace}/{claim.name}")
+    return found
 
 
 def _version_of(pool: Pool) -> str:

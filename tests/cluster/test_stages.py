@@ -208,6 +208,14 @@ def test_pods_without_l2_are_named_and_a_policy_outlives_what_the_operator_rende
         assert all(has_l2(one) for one in running_pods(cluster, namespace))
         assert {one.state for one in found()} == {State.DONE}
 
+        def is_wired() -> bool:
+            return _noted(cluster.rest.create(probe, dryRun="All")) != ""
+
+        assert is_wired()
+        made["spec"]["modelSourceConfig"]["huggingFaceModel"] = {"modelId": "another/llm"}
+        cluster.rest.apply(made)  # pods of both models are equal
+        cluster.wait_until(lambda: not is_wired(), "the policy's look at the new model")
+
 
 def _are_new(pods: list[Manifest], before: set[str]) -> bool:
     return bool(pods) and not before & {one["metadata"]["uid"] for one in pods}

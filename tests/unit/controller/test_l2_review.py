@@ -244,7 +244,13 @@ def test_a_fault_while_telling_changes_no_answer() -> None:
     def broken(_: Withheld | Undecided) -> None:
         raise RuntimeError("a fault of ours")
 
-    for decide_ in (lambda *_: decided(phase="Pending"), lambda *_: 1 / 0):
+    def faulty(_pod: Raw, _namespace: str) -> Decision:
+        raise KeyError("a fault of ours")
+
+    def careful(_pod: Raw, _namespace: str) -> Decision:
+        return decided(phase="Pending")
+
+    for decide_ in (careful, faulty):
         response = json.loads(Reviewer(decide_, broken).answer(review()))["response"]
         assert response["allowed"] is True
         assert "Tierdeck injects no L2" in response["warnings"][0]

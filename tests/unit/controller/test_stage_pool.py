@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from controller.objects import Objects
-from controller.stage import Plan, State, View, Wishes
+from controller.stage import NoPlanError, Plan, State, View, Wishes
 from controller.stage_told import plan_text
 from controller.stages.curvine_pool import CURVINE_POOL
 from tests.support.manifests import documents, objects_of
@@ -90,17 +90,73 @@ def test_the_first_start_formats_and_no_other_does() -> None:
     assert ["curvine-first-start.yaml" in one for one in helms] == [True, False]
 
 
-def test_a_pool_that_has_run_is_never_formatted_and_keeps_its_workers_and_version() -> None:
+def test_a_pool_that_is_there_keeps_its_servers_class_and_claim() -> None:
     plan = CURVINE_POOL.plan(pool(), Wishes())
-    assert "curvine-first-start.yaml" not in files(plan)
-    assert not any("first-start" in one for one in plan.commands)
-    values = files(plan)["curvine-values.yaml"]
-    assert (values["worker"]["replicas"], values["image"]["tag"]) == (2, "v0.4.1")
+    assert list(files(plan)) == ["curvine-csi-values.yaml"]  # none of 100Gi on NVMe for a pool of 200 and 100 GB
+    assert files(plan)["curvine-csi-values.yaml"]["image"]["tag"] == "v0.4.1"
+    assert [one.split(" -n ")[0] for one in plan.commands] == [
+        "helm upgrade --install curvine-csi curvine/curvine-csi",
+        "tierdeck stages",
+    ]
+    told = " ".join(plan.notes)
+    assert "nothing is planned for its servers" in told
+    assert "The pool has run: there is no file for a first start" in told
+    assert "llm/curvine-pvc is Bound and stays" in told
+
+
+def test_what_is_said_of_servers_that_are_not_planned_is_told_to_be_in_vain() -> None:
+    notes = CURVINE_POOL.plan(pool(), Wishes({"workers": "3", "worker_size": "1Gi"})).notes
+    assert any("--set workers, worker_size" in note for note in notes)
+
+
+def test_the_undo_deletes_the_claims_that_are_there() -> None:
+    commands = CURVINE_POOL.undo(pool(), Wishes()).commands
+    assert [one for one in commands if "delete pvc" in one] == ["kubectl delete pvc curvine-pvc -n llm"]
+
+
+def test_names_follow_the_rule_of_the_chart() -> None:
+    plan = CURVINE_POOL.plan(EMPTY, Wishes({"namespace": "kv", "release": "l2"}))
+    waits = [one.split()[3] for one in plan.commands if one.startswith("kubectl rollout")]
+    assert waits == ["statefulset/l2-curvine-master", "statefulset/l2-curvine-worker"] * 2
+    master = "l2-curvine-master-0.l2-curvine-master.kv.svc.cluster.local:8995"
+    assert files(plan)["storage-class.yaml"]["parameters"]["master-addrs"] == master
+
+
+def test_names_of_a_pool_that_is_there_are_those_of_its_masters() -> None:
+    found = [one for one in copy.deepcopy(documents("curvine")) if one["kind"] != "StorageClass"]
+    masters = next(one for one in found if one["metadata"]["name"] == "curvine-master")
+    masters["metadata"]["name"] = "kv-master"
+    masters["spec"] |= {"replicas": 3, "serviceName": "kv"}
+    made = files(CURVINE_POOL.plan(View(objects_of(found)), Wishes({"claim": "llm/other"})))
+    assert made["storage-class.yaml"]["parameters"]["master-addrs"].split(",") == [
+        f"kv-master-{number}.kv.curvine.svc.cluster.local:8995" for number in range(3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "words"),
+    [
+        ({"namespace": "kv2", "release": "kv2"}, "StorageClass curvine-sc is there and leads elsewhere"),
+        ({"claim": "llm/other"}, "PersistentVolumeClaim llm/other is there and is not of StorageClass curvine-sc"),
+    ],
+)
+def test_what_can_not_be_applied_is_not_planned(wishes: dict[str, str], words: str) -> None:
+    other = {"kind": "PersistentVolumeClaim", "metadata": {"name": "other", "namespace": "llm"},
+             "spec": {"storageClassName": "efs"}}  # fmt: skip
+    with pytest.raises(NoPlanError, match=words):
+        CURVINE_POOL.plan(View(objects_of([*documents("curvine"), other])), Wishes(wishes))
+
+
+def test_a_label_that_other_nodes_have_too_selects_no_node() -> None:
+    plan = CURVINE_POOL.plan(View(objects_of([gpu_node("gpu"), gpu_node("cpu", gpus="")])), Wishes())
+    worker = files(plan)["curvine-values.yaml"]["worker"]
+    assert (worker["replicas"], "nodeSelector" in worker) == (1, False)
+    assert any("set nodeSelector of master and worker" in note for note in plan.notes)
 
 
 def test_there_is_a_worker_per_gpu_node_on_its_nvme_and_the_master_is_on_ebs() -> None:
     classes = [storage_class("ebs-old", "ebs.csi.aws.com"), storage_class("ebs-gp3", "ebs.csi.aws.com", "true")]
-    nodes = [gpu_node("a"), gpu_node("b"), gpu_node("cpu", gpus="")]
+    nodes = [gpu_node("a"), gpu_node("b"), {"kind": "Node", "metadata": {"name": "cpu"}}]
     view = View(objects_of([*nodes, *classes, storage_class("efs", "efs.csi.aws.com")]))
     wishes = Wishes({"data_paths": "/nvme/1,/nvme/2", "worker_size": "400Gi"})
     values = files(CURVINE_POOL.plan(view, wishes))["curvine-values.yaml"]
@@ -139,8 +195,16 @@ def test_the_storage_class_keeps_files_and_lets_expired_ones_go() -> None:
         "client.ttl-ms": "168h",  # 7 × 24
         "client.ttl-action": "delete",
     }
-    without = files(CURVINE_POOL.plan(EMPTY, Wishes({"ttl": "none"})))["storage-class.yaml"]["parameters"]
+    without = files(CURVINE_POOL.plan(EMPTY, Wishes()))["storage-class.yaml"]["parameters"]
     assert not [name for name in without if name.startswith("client.")]
+
+
+def test_a_time_to_live_is_planned_only_where_it_is_asked_for_and_with_what_it_costs() -> None:
+    def notes(**values: str) -> str:
+        return " ".join(CURVINE_POOL.plan(EMPTY, Wishes(values)).notes)
+
+    assert "before it is full, room has to be made. docs/janitor.md" in notes()
+    assert "loses its directory, and L2 with it until its engines start again" in notes(ttl="24h")
 
 
 def test_the_claim_is_for_all_nodes() -> None:

@@ -167,6 +167,75 @@ def test_who_is_listed_in_the_file_is_taken_out_of_it_first() -> None:
     assert L2_WIRING.undo(view(), Wishes()).notes[0].startswith("First take inference/chat out of the L2 file")
 
 
+def config_of(found: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(one for one in found if one["kind"] == "InferenceEndpointConfig" and one["metadata"]["name"] == "chat")
+
+
+def said_no() -> View:
+    found = manifests()
+    config_of(found)["metadata"]["annotations"] = {"tierdeck.io/l2": "false"}
+    return view(found, L2File())
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (said_no(), "tierdeck.io/l2 of InferenceEndpointConfig inference/chat"),
+        (view(file=parse_l2("endpoints: {inference/chat: {opted_in: false}}", "here")),
+         "opted_in: false of inference/chat in the L2 file"),
+    ],
+)  # fmt: skip
+def test_who_opted_out_is_not_opted_in(seen: View, reason: str) -> None:
+    with pytest.raises(NoPlanError) as error:
+        L2_WIRING.plan(seen, Wishes({"claim": "curvine-pvc"}))
+    assert f"inference/chat opted out and is left out ({reason})" in error.value.line()
+
+
+def test_who_opted_out_is_a_note_where_others_opt_in() -> None:
+    seen = said_no()
+    mistral = next(one for one in documents("deployment") if one["kind"] == "Deployment")
+    objects = objects_of([*(raw for kind in seen.objects.kinds.values() for raw in kind.values()), mistral])
+    plan = L2_WIRING.plan(View(objects), Wishes({"claim": "curvine-pvc"}))
+    assert plan.notes[0].startswith("inference/chat opted out and is left out")
+    assert not any("chat -n inference" in command or "chat-5f6d" in command for command in plan.commands)
+    assert list(yaml.safe_load(plan.files[0].text)["endpoints"]) == ["llm/mistral"]
+
+
+def listed_by_workload() -> View:
+    """The endpoint's Deployment has another name, and the file lists that."""
+    found = manifests()
+    for one in found:
+        for ref in one["metadata"].get("ownerReferences", []):
+            if (ref["kind"], ref["name"]) == ("Deployment", "chat"):
+                ref["name"] = "chat-deploy"
+        if (one["kind"], one["metadata"]["name"]) == ("Deployment", "chat"):
+            one["metadata"]["name"] = "chat-deploy"
+    file = parse_l2("defaults: {claim: curvine-pvc}\nendpoints: {inference/chat-deploy: {hash_seed: 7}}", "here")
+    return view(found, file)
+
+
+def test_the_undo_takes_an_endpoint_out_of_the_file_by_whichever_name_it_is_listed() -> None:
+    notes = L2_WIRING.undo(listed_by_workload(), Wishes()).notes
+    assert notes[0].startswith("First take inference/chat-deploy out of the L2 file")
+
+
+def test_an_endpoint_that_is_listed_by_its_workload_is_not_listed_twice() -> None:
+    (file,) = L2_WIRING.plan(listed_by_workload(), Wishes()).files
+    assert yaml.safe_load(file.text)["endpoints"] == {"inference/chat-deploy": {"hash_seed": 7}}
+
+
+def test_the_undo_leaves_what_says_no() -> None:
+    found = manifests()
+    config_of(found)["metadata"]["annotations"] = {"tierdeck.io/l2": "false"}
+    for one in found:
+        if (one["kind"], one["metadata"]["name"]) == ("Deployment", "chat"):
+            one["metadata"]["annotations"] = {"tierdeck.io/l2": "true"}
+    commands = L2_WIRING.undo(view(found), Wishes()).commands
+    assert [one for one in commands if "tierdeck.io/l2-" in one] == [
+        "kubectl annotate deployments.apps chat -n inference tierdeck.io/l2-"
+    ]
+
+
 @pytest.mark.parametrize(
     ("seen", "wishes", "words"),
     [
@@ -181,9 +250,55 @@ def test_a_plan_that_can_not_be_made_is_refused_with_the_reason(seen: View, wish
         L2_WIRING.plan(seen, wishes)
 
 
+def naming() -> list[dict[str, Any]]:
+    """The same manifests, but that the engine's arguments name its model."""
+    found = manifests()
+    for one in found:
+        if one["kind"] == "Deployment" and one["metadata"]["name"] == "chat":
+            container = next(each for each in one["spec"]["template"]["spec"]["containers"] if each["name"] == "chat")
+            container["args"] = ["--model", "an/llm"]
+    return found
+
+
+def conditions(made: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["expression"] for one in made["spec"]["matchConditions"]}
+
+
+def test_a_policy_looks_at_the_custom_resource_that_tells_a_model_which_pods_do_not_show() -> None:
+    (file,) = L2_WIRING.plan(view(), Wishes({}, "mutatingadmissionpolicy")).files
+    made, binding = yaml.safe_load_all(file.text)
+    api = "inference.sagemaker.aws.amazon.com/v1"
+    assert made["spec"]["paramKind"] == {"apiVersion": api, "kind": "InferenceEndpointConfig"}
+    ref = {"name": "chat", "namespace": "inference", "parameterNotFoundAction": "Allow"}
+    assert binding["spec"]["paramRef"] == ref
+    assert '"modelId": dyn("an/llm")' in conditions(made)["same-model"]
+
+
+def test_a_policy_of_pods_that_name_their_model_needs_no_custom_resource() -> None:
+    (file,) = L2_WIRING.plan(view(naming()), Wishes({}, "mutatingadmissionpolicy")).files
+    made, binding = yaml.safe_load_all(file.text)
+    assert "paramKind" not in made["spec"]
+    assert binding["spec"] == {"policyName": made["metadata"]["name"]}
+    assert "same-model" not in conditions(made)
+
+
+def test_kyverno_gets_no_policy_of_pods_that_do_not_show_their_model() -> None:
+    with pytest.raises(NoPlanError, match="InferenceEndpointConfig inference/chat tells its model, which no pod shows"):
+        L2_WIRING.plan(view(), Wishes({}, "kyverno"))
+
+
+def test_a_revision_that_an_annotation_of_the_custom_resource_names_is_looked_at_too() -> None:
+    found = naming()
+    config = next(one for one in found if one["kind"] == "InferenceEndpointConfig")
+    config["metadata"]["annotations"] = {"tierdeck.io/model-revision": "7"}
+    (file,) = L2_WIRING.plan(view(found), Wishes({}, "mutatingadmissionpolicy")).files
+    made, _ = yaml.safe_load_all(file.text)
+    assert 'params.metadata.?annotations["tierdeck.io/model-revision"]' in conditions(made)["same-model"]
+
+
 def test_kyverno_gets_the_expressions_of_the_api_servers_policy() -> None:
     def specs(form: str) -> list[dict[str, Any]]:
-        (file,) = L2_WIRING.plan(view(), Wishes({}, form)).files
+        (file,) = L2_WIRING.plan(view(naming()), Wishes({}, form)).files
         return [one for one in yaml.safe_load_all(file.text) if one["kind"] != "MutatingAdmissionPolicyBinding"]
 
     (kyverno,), (ours,) = specs("kyverno"), specs("mutatingadmissionpolicy")
@@ -192,7 +307,7 @@ def test_kyverno_gets_the_expressions_of_the_api_servers_policy() -> None:
 
 
 def test_what_a_policy_can_not_do_stands_above_it() -> None:
-    (file,) = L2_WIRING.plan(view(), Wishes({}, "kyverno")).files
+    (file,) = L2_WIRING.plan(view(naming()), Wishes({}, "kyverno")).files
     head = " ".join(line.removeprefix("# ") for line in file.text.splitlines() if line.startswith("#"))
     assert "does not look whether the claim is Bound" in head
     assert "Kyverno itself was not at hand for a test" in head
