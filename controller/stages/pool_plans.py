@@ -139,14 +139,17 @@ def _commands(site: _Site) -> Iterator[str]:
     wishes, names = site.wishes, site.names
     space, version = f"-n {wishes.namespace} --create-namespace", f"--version {wishes.version}"
     if site.has_servers:
-        server = f"helm upgrade --install {wishes.release} curvine/curvine {space} {version} -f {files.SERVER_VALUES}"
+        server = f"{wishes.release} curvine/curvine {space} {version} -f {files.SERVER_VALUES}"
+        upgrade = "helm upgrade --install"
+        # install refuses a release that is there, also when the commands are run again some day
+        first = "helm install" if site.pool is None else upgrade
         ready = [
             f"kubectl rollout status statefulset/{part} -n {wishes.namespace} --timeout=15m"
             for part in (names.master, names.worker)
         ]
-        yield f"{server} -f {files.FIRST_START}"
+        yield f"{first} {server} -f {files.FIRST_START}"
         yield from ready
-        yield server
+        yield f"{upgrade} {server}"
         yield from ready
     yield f"helm upgrade --install {wishes.release}-csi curvine/curvine-csi {space} {version} -f {files.CSI_VALUES}"
     if site.needs_class:

@@ -86,8 +86,10 @@ def test_the_first_start_formats_and_no_other_does() -> None:
     }
     flags = {name: on for name, on in made["curvine-values.yaml"]["cluster"].items() if name.startswith("format")}
     assert flags == {"formatMaster": False, "formatWorker": False, "formatJournal": False}
-    helms = [one for one in plan.commands if one.startswith("helm upgrade --install curvine ")]
+    helms = [one for one in plan.commands if " curvine curvine/curvine " in one]
     assert ["curvine-first-start.yaml" in one for one in helms] == [True, False]
+    # install fails where the release is there: commands that are run again format nothing
+    assert [one.partition(" curvine ")[0] for one in helms] == ["helm install", "helm upgrade --install"]
 
 
 def test_a_pool_that_is_there_keeps_its_servers_class_and_claim() -> None:
