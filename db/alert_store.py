@@ -254,6 +254,11 @@ class AlertStore:
         with self._database.write() as connection:
             drop_lease(connection, name, holder)
 
+    def lease_holder(self, name: str) -> str:
+        """Who had it last, whether it has run out or not; empty: nobody."""
+        with self._database.read() as connection:
+            return read_leases(connection, name).get("", ("", 0.0))[0]
+
     def judges(self) -> dict[str, tuple[str, float]]:
         """By cluster, which process judges its rules (its instance, as in `processes`), and until when it said so.
 

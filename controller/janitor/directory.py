@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tierdeck.errors import UnreachableError
-from tierdeck.l2.pool_file import ROOT, Deletion, FileKind, PoolFile, PoolRoom, kind_of
+from tierdeck.l2.pool_file import ROOT, Deletion, FileKind, PoolFile, PoolRoom, kind_of, printable
 
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""Of the machine, whatever container asks."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEEPEST = 8
 """Directories lie no deeper; a deeper one is nothing of LMCache's."""
@@ -33,6 +35,12 @@ class MountedDirectory:
         self._capacity_bytes = capacity_bytes
         self._device: int | None = None
 
+    def place(self) -> str:
+        with self._telling("looked at"):
+            told = os.stat(self._path)
+            machine = _BOOT.read_text("utf-8").strip()
+        return f"{machine}/{told.st_dev}/{told.st_ino}"
+
     def files(self) -> Iterator[PoolFile]:
         with self._telling("walked"), self._root() as root:
             self._device = os.fstat(root).st_dev
@@ -40,7 +48,9 @@ class MountedDirectory:
 
     def room(self) -> PoolRoom:
         if self._capacity_bytes:
-            used = sum(file.size_bytes for file in self.files() if file.kind is not FileKind.FOREIGN)
+            with self._telling("asked for its room"), self._root() as root:  # `_device` stays that of the walk
+                found = _walk(root, ROOT, os.fstat(root).st_dev, 0)
+                used = sum(file.size_bytes for file in found if file.kind is not FileKind.FOREIGN)
             return PoolRoom(self._capacity_bytes, used)
         with self._telling("asked for its room"):
             told = os.statvfs(self._path)
@@ -49,7 +59,7 @@ class MountedDirectory:
         return PoolRoom(told.f_blocks * told.f_frsize, (told.f_blocks - told.f_bfree) * told.f_frsize)
 
     def delete(self, file: PoolFile) -> Deletion:
-        with self._telling(f"rid of {file.path}"):
+        with self._telling(f"rid of {printable(file.path)}"):
             try:
                 with self._root() as root, self._folder(root, file.identity) as folder:
                     return _delete(folder, file)

@@ -12,19 +12,20 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from controller.janitor import metrics
+from controller.janitor.leases import LEASE_SECONDS, Leases
 from controller.janitor.owed import Owed
 from controller.janitor.rounds import Need, Round, Rules
-from controller.janitor.telling import due_words, event_of
+from controller.janitor.telling import behind_words, due_words, event_of, futile_words
 from db import Store
-from tierdeck.errors import TierdeckError
+from tierdeck.errors import TierdeckError, UnreachableError
 from tierdeck.l2.janitor_runs import JanitorRun, Outcome
 from tierdeck.l2.pool_file import PoolDirectory, PoolRoom
 from tierdeck.l2.room import Look, Pace, pace
 
 log = structlog.get_logger()
 
-LEASE_SECONDS = 60.0
-_LEASE_AGAIN_SECONDS = 10.0
+__all__ = ["LEASE_SECONDS", "Janitor", "Whose"]
+
 _SAVE_SECONDS = 30.0
 _WATCHED_SECONDS = 600.0
 """The pace is that of so long."""
@@ -36,6 +37,12 @@ _EVENT_SECONDS = 3600.0
 _PAUSES = {Outcome.DRY: 900.0, Outcome.REFUSED: 300.0}
 """After a round that made no room, the next one comes so much later at the earliest."""
 _TROUBLE_PAUSE_SECONDS = 300.0
+_AVOIDED_SECONDS = 3600.0
+"""What could not be deleted is not tried again for so long."""
+_MOST_AVOIDED = 10_000
+_RECOUNT_SECONDS = 60.0
+"""Between walks that only look for what is owed, at first; each that finds nothing doubles it."""
+_MOST_RECOUNT_SECONDS = 900.0
 _WALKS = 10.0
 """Walks that lead to too little take at most one part in so many of the time."""
 
@@ -66,12 +73,15 @@ class _Lasts:
     """When what was done last."""
 
     looked_at: float = float("-inf")
-    leased_until: float = float("-inf")
     saved_at: float = float("-inf")
     told: dict[Outcome, float] = field(default_factory=dict)
     walk_seconds: float = 0.0
     round_at: float | None = None
     again_at: float = float("-inf")
+    recount_at: float = float("-inf")
+    recount_seconds: float = _RECOUNT_SECONDS
+    avoided_until: float = float("-inf")
+    read_failed_at: float | None = None
 
 
 class Janitor:
@@ -98,19 +108,33 @@ class Janitor:
         self._clock = clock
         self._check = check
         self._looks: deque[Look] = deque()
-        self._deleted_bytes = 0
         self._owed = Owed()
         self._round: Round | None = None
         self._lasts = _Lasts()
         self._is_stopping: Callable[[], bool] = lambda: False
         self._trouble = ""
         self._refusal = ""
+        self._blocked = ""
+        self._undeleted = ""
+        self._avoided: set[str] = set()
+        self._leases = Leases(store, whose.holder, whose.lease)
         metrics.IS_DRY.set(rules.is_dry)
 
     @property
     def trouble(self) -> str:
         """What keeps it from its work; empty: nothing."""
-        return self._trouble or self._refusal
+        return self._trouble or self._blocked or self._refusal or self._undeleted
+
+    @property
+    def unread_seconds(self) -> float:
+        """For how long the pool could not be read; 0: it was, the last time."""
+        failed_at = self._lasts.read_failed_at
+        return 0.0 if failed_at is None else self._clock() - failed_at
+
+    @property
+    def owed_bytes(self) -> float:
+        """What it deleted, and is not known to be free."""
+        return self._owed.size_bytes
 
     @property
     def pace(self) -> Pace | None:
@@ -142,17 +166,19 @@ class Janitor:
             TierdeckError: the store can't be told.
         """
         self._give_up("the janitor was stopped")
-        self._store.drop_lease(self._whose.lease, self._whose.holder)
+        self._leases.drop()
 
     def _tick(self, now: float) -> float:
-        if not self._holds(now):
-            self._give_up("another janitor has this pool now")
+        if not self._leases.hold(now):
+            self._lose()
             return self._whose.look_seconds
         current = self._round
         if current is not None and not current.is_settling:
             before = current.run.deleted_bytes
-            current.step(now, self._goes_on)
-            self._deleted_bytes += current.run.deleted_bytes - before
+            try:
+                current.step(now, self._goes_on)
+            finally:
+                self._owed.deleted(now, current.run.deleted_bytes - before)
             metrics.DELETED_BYTES.inc(current.run.deleted_bytes - before)
             self._keep(now)
         if now >= self._lasts.looked_at + self._whose.look_seconds:
@@ -162,29 +188,82 @@ class Janitor:
         return _STEP_SECONDS
 
     def _look(self, now: float) -> None:
-        room = self._directory.room()
         self._lasts.looked_at = now
+        if not self._may_touch(now):
+            return
+        room = self._read()
+        if self._lasts.round_at is None:
+            self._recall(now)
+        self._owed.looked(now, room.used_bytes)
         metrics.USED_RATIO.set(room.used_ratio)
         if self._round is None:  # while files go, how much was written can't be told from use
-            self._remember(now, room)
-        self._say("")
-        written = self.pace
-        busy = written.busy if written is not None else 0.0
-        if self._lasts.round_at is None:
-            self._recall()
+            self._remember(now)
+        need = self._need(room)
+        is_due, may_be_due = need.is_due(self._rules.marks), Need(room, 0.0, need.ahead_bytes).is_due(self._rules.marks)
         current = self._round
+        is_behind = current is not None and current.is_behind(need)
+        self._say(behind_words() if is_behind else futile_words(need.owed_bytes) if self._owed.is_futile else "")
         if current is not None:
-            self._owed.remember(current.run)
-        owed = self._owed.at(now, room.used_bytes, lambda at: busy * (now - at))
-        need = Need(room, owed, busy * self._lead_seconds())
-        is_due = need.is_due(self._rules.marks)
-        if current is not None:
-            current.settle(room, now, self._written_since(current.run.started_at, now), is_due=is_due)
+            current.settle(need, now, self._written_since(current.run.started_at, now), is_due=is_due)
             self._finish(now)
-        if self._round is None and is_due and now >= self._lasts.again_at:
-            self._begin(now, need, due_words(room, self._rules.marks.high, written))
-        elif self._round is None and now >= (self._lasts.round_at or 0.0) + self._whose.sweep_seconds:
-            self._begin(now, need, "a look round, which comes without need")
+        if self._round is not None or now < self._lasts.again_at:
+            return
+        if is_due or (may_be_due and now >= self._lasts.recount_at):
+            self._begin(now, due_words(room, self._rules.marks.high, self.pace))
+        elif now >= (self._lasts.round_at or 0.0) + self._whose.sweep_seconds:
+            self._begin(now, "a look round, which comes without need")
+
+    def _may_touch(self, now: float) -> bool:
+        """Whether the directory is the one that is to be cleaned, and nobody else cleans it under another name."""
+        try:
+            self._check()
+            place = self._directory.place()
+        except UnreachableError:
+            self._unread(now)
+            raise
+        except TierdeckError as error:
+            self._block(now, error.line())
+            return False
+        self._blocked = ""
+        self._leases.put(place)
+        if self._leases.hold(now):
+            return True
+        self._lose()
+        return False
+
+    def _block(self, now: float, words: str) -> None:
+        """Nothing is touched until the check passes again; a row when it begins."""
+        self._give_up(words)
+        self._say("")
+        metrics.USED_RATIO.set(float("nan"))
+        if words != self._blocked:
+            self._blocked = words
+            run = JanitorRun(self._whose.cluster, self._whose.pool, self._whose.holder, now, self._rules.is_dry)
+            run = replace(run, outcome=Outcome.REFUSED, ended_at=now, words=words)
+            self._store.save_janitor_run(run, [event_of(run)], at=now)
+            metrics.ROUNDS.labels(run.outcome.value).inc()
+
+    def _read(self) -> PoolRoom:
+        try:
+            room = self._directory.room()
+        except UnreachableError:
+            self._unread(self._clock())
+            raise
+        self._lasts.read_failed_at = None
+        return room
+
+    def _unread(self, now: float) -> None:
+        if self._lasts.read_failed_at is None:
+            self._lasts.read_failed_at = now
+        metrics.USED_RATIO.set(float("nan"))
+
+    def _need(self, room: PoolRoom) -> Need:
+        """No more is reckoned with for half a minute than was surely written in the last ten."""
+        written = self.pace
+        if written is None:
+            return Need(room, self._owed.size_bytes)
+        most = self._looks[-1].used_bytes - self._looks[0].used_bytes
+        return Need(room, self._owed.size_bytes, min(most, written.busy * self._lead_seconds()))
 
     def _written_since(self, at: float, now: float) -> float:
         """Bytes, about."""
@@ -195,29 +274,34 @@ class Janitor:
         """From one look until what a round deletes after the next one has taken effect."""
         return self._whose.look_seconds + 1.5 * self._lasts.walk_seconds + _LAG_SECONDS
 
-    def _remember(self, now: float, room: PoolRoom) -> None:
-        self._looks.append(Look(now, room.used_bytes, float(self._deleted_bytes)))
+    def _remember(self, now: float) -> None:
+        """What was surely written: what is owed is not, or a late pool would look like a busy one."""
+        self._looks.append(Look(now, self._owed.written_bytes))
         while self._looks[0].at < now - _WATCHED_SECONDS:
             self._looks.popleft()
         written = self.pace
         if written is not None:
             metrics.PACE.set(written.mean)
 
-    def _recall(self) -> None:
+    def _recall(self, now: float) -> None:
         """The last round, also of a process before this one."""
-        known = self._store.janitor_runs(self._whose.cluster, self._whose.pool, limit=1)
+        known = self._store.janitor_runs(self._whose.cluster, self._whose.pool, limit=50)
         self._lasts.round_at = known[0].started_at if known else float("-inf")
-        if known:
-            self._owed.remember(known[0])
+        self._looks.clear()
+        last = next((run for run in known if run.seen_bytes or run.deleted_bytes), None)
+        self._owed = Owed() if last is None else Owed.recalled(last, now)
 
-    def _begin(self, now: float, need: Need, why: str) -> None:
-        whose = self._whose
+    def _begin(self, now: float, why: str) -> None:
+        whose, began_bytes = self._whose, self._owed.written_bytes
+        if now >= self._lasts.avoided_until:
+            self._avoided.clear()
         run = JanitorRun(whose.cluster, whose.pool, whose.holder, now, self._rules.is_dry, why=why)
-        self._round = current = Round(run, self._directory, self._rules)
+        self._round = current = Round(run, self._directory, self._rules, self._avoided)
         self._lasts.round_at = now
         try:
-            self._check()
-            current.walk(need, self._clock, self._goes_on)
+            current.walk(self._clock, self._goes_on)
+            if not current.is_over:
+                self._plan(current, began_bytes)
         except TierdeckError as error:
             current.run = replace(run, outcome=Outcome.REFUSED, ended_at=self._clock(), words=error.line())
         self._lasts.walk_seconds = current.run.seconds_walking
@@ -229,9 +313,18 @@ class Janitor:
             current.run = self._store.save_janitor_run(current.run, at=now)
             log.info("cleaning_began", why=why, files=current.run.chosen_files, bytes=current.run.chosen_bytes)
 
+    def _plan(self, current: Round, began_bytes: float) -> None:
+        """By the pool's room as it is after the walk, and what the walk tells of what was written."""
+        room = self._read()
+        now = self._clock()
+        self._owed.looked(now, room.used_bytes)
+        self._owed.walked(current.run.seen_bytes, began_bytes)
+        owed = self._owed
+        current.plan(self._need(room), now, futile_words(owed.size_bytes) if owed.is_futile else "")
+
     def _goes_on(self) -> bool:
         """While it walks and deletes, which may take long: nobody else is to begin as well."""
-        return not self._is_stopping() and self._holds(self._clock())
+        return not self._is_stopping() and self._leases.hold(self._clock())
 
     def _keep(self, now: float) -> None:
         current = self._round
@@ -248,6 +341,7 @@ class Janitor:
             self._finish(now)
         except TierdeckError as error:
             self._say(error.line())
+        finally:
             self._round = None
 
     def _finish(self, now: float) -> None:
@@ -261,27 +355,41 @@ class Janitor:
         if is_told:
             self._lasts.told[run.outcome] = now
         self._round = None
-        self._owed.remember(run)
+        self._note(current, now)
         self._refusal = run.words if run.outcome is Outcome.REFUSED else ""
-        self._lasts.again_at = now + self._pause(run, has_trouble=current.has_trouble)
+        self._lasts.again_at = now + self._pause(run, has_trouble=bool(current.trouble))
         metrics.ROUNDS.labels(run.outcome.value).inc()
         metrics.DELETED_FILES.inc(run.deleted_files)
         log.info("round_ended", outcome=run.outcome.value, words=run.words)
+
+    def _note(self, current: Round, now: float) -> None:
+        """What a round that is over means for the next ones."""
+        lasts = self._lasts
+        if current.failed:
+            self._avoided |= set(sorted(current.failed)[: max(0, _MOST_AVOIDED - len(self._avoided))])
+            lasts.avoided_until = now + _AVOIDED_SECONDS
+            self._undeleted = f"{len(self._avoided):,} files or directories can't be deleted: {current.trouble}"
+        elif not self._avoided:
+            self._undeleted = ""
+        if current.run.deleted_bytes or not self._owed.size_bytes:
+            lasts.recount_at, lasts.recount_seconds = float("-inf"), _RECOUNT_SECONDS
+        else:
+            lasts.recount_at = now + lasts.recount_seconds
+            lasts.recount_seconds = min(_MOST_RECOUNT_SECONDS, 2 * lasts.recount_seconds)
 
     def _pause(self, run: JanitorRun, *, has_trouble: bool) -> float:
         """Seconds until the next round at the earliest."""
         if run.outcome is Outcome.CLEANED:
             return 0.0
         walks = max(self._whose.look_seconds, _WALKS * self._lasts.walk_seconds)
-        return max(_PAUSES.get(run.outcome, walks), _TROUBLE_PAUSE_SECONDS if has_trouble else 0.0)
+        is_stuck = has_trouble and not run.deleted_files
+        return max(_PAUSES.get(run.outcome, walks), _TROUBLE_PAUSE_SECONDS if is_stuck else 0.0)
 
-    def _holds(self, now: float) -> bool:
-        """Whether this pool is this process's; asked of the store now and then, which prolongs it."""
-        if now >= self._lasts.leased_until - LEASE_SECONDS + _LEASE_AGAIN_SECONDS:
-            is_ours = self._store.hold_lease(self._whose.lease, self._whose.holder, now, LEASE_SECONDS)
-            self._lasts.leased_until = now + LEASE_SECONDS if is_ours else float("-inf")
-            metrics.HOLDS.set(is_ours)
-        return now < self._lasts.leased_until
+    def _lose(self) -> None:
+        """Another one has it: what that one deletes is recalled when this one's turn comes."""
+        self._give_up("another janitor has this pool now")
+        self._say(self._leases.lost_words())
+        self._lasts.round_at = None
 
     def _say(self, trouble: str) -> None:
         """Once in the log, and as trouble for as long as it lasts; empty: there is none."""

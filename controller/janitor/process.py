@@ -7,8 +7,10 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from uuid import uuid4
 
 import structlog
 
@@ -18,7 +20,7 @@ from controller.janitor.mounts import check_mount
 from controller.janitor.rounds import Need, Round, Rules
 from controller.janitor.throttle import Rates
 from db import Store
-from health.pulse import Pulse
+from health.pulse import HUNG_SECONDS, Pulse
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.l2.cleaning import CleaningLimits, Marks
 from tierdeck.l2.janitor_runs import JanitorRun
@@ -28,6 +30,8 @@ log = structlog.get_logger()
 
 NAME = "janitor"
 _BEAT_SECONDS = 10.0
+_ANSWER_SECONDS = 60.0
+"""A call that takes so long is told in the header."""
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -75,6 +79,8 @@ def shares_of(text: str) -> dict[str, float]:
         if not identity or not 0 < share <= 1:
             raise UsageError(f"TIERDECK_JANITOR_SHARES: {part!r} is no share", "Write it like qwen-7b=0.5,llama=0.3.")
         found[identity.strip("/ ")] = share
+    if sum(found.values()) > 1 + 1e-9:
+        raise UsageError("TIERDECK_JANITOR_SHARES add up to more than the whole pool", "Shares are of its capacity.")
     return found
 
 
@@ -97,10 +103,12 @@ class Process:
         self._stop = stop
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
         self._started_at = time.time()
+        self.asked_at: float | None = None
+        """Monotonic seconds when the pool or the store was asked for something last; None: nothing is under way."""
         whose = Whose(
             settings.cluster,
             settings.janitor_pool,
-            self._instance,
+            f"{self._instance}:{uuid4().hex[:8]}",  # two containers may share both name and number
             settings.janitor_look_seconds,
             settings.janitor_sweep_seconds,
         )
@@ -122,20 +130,39 @@ class Process:
     def _clock(self) -> float:
         """Asked again and again while a walk goes on, so that a pool that hangs shows in `/healthz`."""
         self._pulse.beat(NAME)
+        if self.asked_at is not None:
+            self.asked_at = time.monotonic()
         return time.time()
 
     def _tick(self) -> float:
+        self.asked_at = time.monotonic()
         try:
             return self._janitor.tick(is_stopping=self._stop.is_set)
         except Exception as error:  # one odd file must not end the loop: told as trouble, and nothing goes meanwhile
             log.exception("janitor_failed")
-            self._janitor.fail(f"a fault of Tierdeck's own, nothing is deleted: {error!r}")
+            try:
+                self._janitor.fail(f"a fault of Tierdeck's own, nothing is deleted: {error!r}")
+            except Exception:  # what could not be written then can't be now
+                log.exception("janitor_could_not_tell")
             return _BEAT_SECONDS
+        finally:
+            self.asked_at = None
+            self.tell_unread(self._janitor.unread_seconds, self._janitor.trouble)
+
+    def tell_unread(self, seconds: float, trouble: str) -> None:
+        """A pool that could not be read for minutes fails the health check: a fresh container mounts it anew."""
+        self._pulse.tell(NAME, trouble if seconds >= HUNG_SECONDS else "")
+
+    def trouble(self, clock: Callable[[], float] = time.monotonic) -> str:
+        """The janitor's, or that a call does not come back."""
+        asked_at = self.asked_at
+        waited = 0.0 if asked_at is None else clock() - asked_at
+        return f"the pool has not answered for {waited:.0f} s" if waited >= _ANSWER_SECONDS else self._janitor.trouble
 
     def _beats(self) -> None:
         while not self._stop.is_set():
             self._pulse.beat("heartbeat")
-            now, trouble = time.time(), self._janitor.trouble
+            now, trouble = time.time(), self.trouble()
             try:
                 self._store.beat(NAME, self._instance, version("tierdeck"), self._started_at, now, trouble=trouble)
             except TierdeckError as error:
@@ -162,5 +189,6 @@ def look(path: Path, settings: Settings) -> tuple[JanitorRun, str]:
     directory = MountedDirectory(path, settings.janitor_capacity_bytes)
     run = JanitorRun(settings.cluster, str(path), "", time.time(), is_dry=True, why="asked for")
     one = Round(run, directory, rules)
-    one.walk(Need(directory.room()), time.time, lambda: True)
+    one.walk(time.time, lambda: True)
+    one.plan(Need(directory.room()), time.time())
     return one.run, refusal

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from controller.janitor.owed import outstanding, with_owed
-from controller.janitor.telling import foreign_words, result_words
+from controller.janitor.telling import behind_words, foreign_words, others_words, result_words, waiting_words
 from controller.janitor.throttle import Rates, Throttle
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.cleaning import CleaningLimits, Marks, Plan, Survey
@@ -15,7 +15,8 @@ from tierdeck.l2.pool_file import Deletion, PoolDirectory, PoolFile, PoolRoom
 
 _FILES_BETWEEN = 2000
 """After so many files the process says that it is alive."""
-_MOST_FAILURES = 3
+_MOST_FAILURES = 50
+"""Of an identity in a row, with none that went before: the rest of it is not tried."""
 _SETTLED_SHARE = 0.95
 
 
@@ -35,7 +36,12 @@ class Need:
 
     def is_due(self, marks: Marks) -> bool:
         """Cleaning has to begin."""
-        return marks.is_reached(with_owed(self.room, self.owed_bytes), self.ahead_bytes)
+        return marks.is_reached(self.left, self.ahead_bytes)
+
+    @property
+    def left(self) -> PoolRoom:
+        """As the pool will be."""
+        return with_owed(self.room, self.owed_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +62,23 @@ class Rules:
 class Round:
     """A round from its walk to its result; `run` is what can be said of it so far."""
 
-    def __init__(self, run: JanitorRun, directory: PoolDirectory, rules: Rules) -> None:
+    def __init__(self, run: JanitorRun, directory: PoolDirectory, rules: Rules, avoided: Collection[str] = ()) -> None:
+        """
+        Args:
+            avoided: paths and identities that could not be deleted lately, and are not tried.
+        """
         self.run = run
+        self.failed: set[str] = set()
+        """Paths and identities that could not be deleted."""
         self._directory = directory
         self._rules = rules
         self._plan = Plan((), (), 0, is_enough=True)
-        self._survey = Survey(rules.limits, run.started_at)
+        self._survey = Survey(rules.limits, run.started_at, avoided)
         self._left: list[PoolFile] = []
         self._gone: list[PoolFile] = []
         self._gone_bytes = 0
         self._throttle: Throttle | None = None
-        self._failures = 0
+        self._failures: dict[str, int] = {}
         self._trouble = ""
         self._settles_at: float | None = None
 
@@ -80,12 +92,12 @@ class Round:
         return self._settles_at is not None and not self.is_over
 
     @property
-    def has_trouble(self) -> bool:
-        """Something could not be deleted."""
-        return bool(self._trouble)
+    def trouble(self) -> str:
+        """Why something could not be deleted; empty: nothing was in the way."""
+        return self._trouble
 
-    def walk(self, need: Need, clock: Callable[[], float], go_on: Callable[[], bool]) -> None:
-        """Look at every file and plan; over afterwards where nothing is to be deleted.
+    def walk(self, clock: Callable[[], float], go_on: Callable[[], bool]) -> None:
+        """Look at every file; over afterwards where it was told to stop.
 
         Args:
             go_on: asked again and again; False: the round is to end.
@@ -97,34 +109,56 @@ class Round:
         for number, file in enumerate(self._directory.files()):
             self._survey.add(file)
             if number % _FILES_BETWEEN == _FILES_BETWEEN - 1 and not go_on():
-                self._end(Outcome.SHORT, clock(), "It was told to stop before it had seen every file.")
+                words = "It was told to stop before it had seen every file: what is there is not known."
+                self.run = replace(self.run, outcome=Outcome.SHORT, ended_at=clock(), words=words)
                 return
         survey, now = self._survey, clock()
-        self._plan = survey.plan(with_owed(need.room, need.owed_bytes), self._rules.marks, need.ahead_bytes)
-        orphaned = sum(file.size_bytes for file in self._plan.temporary)
         self.run = replace(
             self.run,
             order=survey.order,
-            capacity_bytes=need.room.capacity_bytes,
-            used_before_bytes=need.room.used_bytes,
             files=survey.files,
             size_bytes=survey.size_bytes,
+            seen_bytes=survey.seen_bytes,
+            seconds_walking=max(0.0, now - began_at),
+            identities=survey.parts(()),
+        )
+
+    def plan(self, need: Need, now: float, refusal: str = "") -> None:
+        """Choose what goes; over afterwards where nothing is to be deleted.
+
+        Args:
+            refusal: why nothing may go, whatever is needed.
+        """
+        survey = self._survey
+        self._plan = survey.plan(need.left, self._rules.marks, need.ahead_bytes)
+        orphaned = sum(file.size_bytes for file in self._plan.temporary)
+        self.run = replace(
+            self.run,
+            capacity_bytes=need.room.capacity_bytes,
+            used_before_bytes=need.room.used_bytes,
+            owed_bytes=need.owed_bytes,
             chosen_files=len(self._plan.files),
             chosen_bytes=self._plan.size_bytes - orphaned,
             temporary_files=len(self._plan.temporary),
             temporary_bytes=orphaned,
-            seconds_walking=max(0.0, now - began_at),
-            identities=survey.parts(()),
         )
-        self._begin(now)
+        if survey.foreign:
+            refusal = foreign_words(survey.foreign, survey.named_foreign)
+        elif not refusal and self._plan.files:
+            others = need.left.used_bytes - survey.seen_bytes
+            is_theirs = others > self._rules.marks.low * need.room.capacity_bytes
+            refusal = others_words(others, need.room.capacity_bytes, self._rules.marks.low) if is_theirs else ""
+        self._begin(now, need, refusal)
 
-    def _begin(self, now: float) -> None:
+    def _begin(self, now: float, need: Need, refusal: str) -> None:
         plan, chosen = self._plan, (*self._plan.temporary, *self._plan.files)
-        if self._survey.foreign:
-            self._end(Outcome.REFUSED, now, foreign_words(self._survey.foreign, self._survey.named_foreign))
+        if refusal:
+            self._plan = Plan((), (), 0, is_enough=False)
+            self._end(Outcome.REFUSED, now, refusal)
         elif not chosen:
             outcome = Outcome.NOTHING if plan.is_enough else Outcome.SHORT
-            self._end(outcome, now, result_words(replace(self.run, outcome=outcome), plan))
+            words = result_words(replace(self.run, outcome=outcome), plan)
+            self._end(outcome, now, f"{words}{waiting_words(need.owed_bytes)}")
         elif self._rules.is_dry:
             self._gone = list(chosen)
             self._end(Outcome.DRY, now, result_words(replace(self.run, outcome=Outcome.DRY), plan))
@@ -147,21 +181,29 @@ class Round:
             self._settles_at = now + self._rules.settle_seconds
         self._count()
 
-    def settle(self, room: PoolRoom, now: float, written: float, *, is_due: bool) -> None:
+    def settle(self, need: Need, now: float, written: float, *, is_due: bool) -> None:
         """Over once the pool's use fell by most of what went, or time is up, or more has to go already.
 
         Args:
             written: bytes written to the pool since the round began, about.
         """
+        room = need.room
         is_settled = outstanding(self.run, room.used_bytes, written) <= (1 - _SETTLED_SHARE) * self._gone_bytes
         if self._settles_at is None or not (is_settled or now >= self._settles_at or is_due):
             return
         if is_settled or not is_due:
             self.run = replace(self.run, used_after_bytes=room.used_bytes)
-        is_whole = self._plan.is_enough and not self._trouble
+        is_behind = bool(self._plan.files) and self.is_behind(need)
+        is_whole = self._plan.is_enough and not self._trouble and not is_behind
         outcome = Outcome.CLEANED if is_whole else Outcome.SHORT
         words = result_words(replace(self.run, outcome=outcome), self._plan, self._trouble, written)
-        self._end(outcome, now, words)
+        self._end(outcome, now, f"{words} {behind_words()}" if is_behind else words)
+
+    def is_behind(self, need: Need) -> bool:
+        """It deletes, and the pool is above its high-water mark all the same, fuller than when the round began."""
+        left, began = need.left.used_bytes, self.run.used_before_bytes
+        is_above = left >= self._rules.marks.high * need.room.capacity_bytes
+        return is_above and bool(self._gone) and began is not None and left >= began - self.run.owed_bytes
 
     def stop(self, now: float, why: str) -> None:
         """Delete no more."""
@@ -174,17 +216,22 @@ class Round:
         try:
             outcome = self._directory.delete(file)
         except TierdeckError as error:
-            self._failures += 1
             self._trouble = error.line()
-            if self._failures >= _MOST_FAILURES:
-                self._left.clear()
+            self.failed.add(file.path)
+            self._give_up_identity(file.identity)
             return
         if outcome is Deletion.DELETED:
-            self._failures = 0
+            self._failures[file.identity] = -_MOST_FAILURES * self._rules.limits.most_files
             self._gone.append(file)
             self._gone_bytes += file.size_bytes
         else:
             self.run = replace(self.run, spared_files=self.run.spared_files + 1)
+
+    def _give_up_identity(self, identity: str) -> None:
+        failures = self._failures[identity] = self._failures.get(identity, 0) + 1
+        if failures >= _MOST_FAILURES:
+            self._left = [one for one in self._left if one.identity != identity]
+            self.failed.add(identity)
 
     def _count(self) -> None:
         self.run = replace(self.run, deleted_files=len(self._gone), deleted_bytes=self._gone_bytes)

@@ -35,6 +35,37 @@ def foreign_words(count: int, named: Sequence[str]) -> str:
     )
 
 
+def others_words(others_bytes: float, capacity_bytes: float, low: float) -> str:
+    """Why a folder is not emptied for what others store in its pool."""
+    return (
+        f"Nothing was deleted: {format_size(others_bytes)} of the {format_size(capacity_bytes)} in the pool are not "
+        f"this folder's, or of blocks that never became free. That alone is above the low-water mark "
+        f"({format_ratio(low)}): emptying the folder would not reach it. TIERDECK_JANITOR_CAPACITY_BYTES gives the "
+        "folder a limit of its own."
+    )
+
+
+def waiting_words(owed_bytes: float) -> str:
+    """What is still to come of what went before; empty: nothing."""
+    return f" {format_size(owed_bytes)} that were deleted before are not free yet." if owed_bytes >= 1 else ""
+
+
+def futile_words(owed_bytes: float) -> str:
+    """Why nothing more goes from a pool that gives nothing back."""
+    return (
+        f"{format_size(owed_bytes)} were deleted, and hardly any of it became free in 15 minutes: nothing more is "
+        "deleted until the pool's use falls, or for 6 hours. Look at its workers: blocks are freed by them."
+    )
+
+
+def behind_words() -> str:
+    """What is wrong where writing is faster than deleting."""
+    return (
+        "The pool is above its high-water mark all the same: more is written than TIERDECK_JANITOR_FILES_PER_SECOND "
+        "and TIERDECK_JANITOR_BYTES_PER_SECOND let go."
+    )
+
+
 def result_words(run: JanitorRun, plan: Plan, trouble: str = "", written_bytes: float = 0.0) -> str:
     """What came of it.
 
@@ -49,7 +80,7 @@ def result_words(run: JanitorRun, plan: Plan, trouble: str = "", written_bytes: 
     if not plan.is_enough:
         said.append("That is not enough for the low-water mark: no more files are old enough, or may go in one round.")
     if trouble:
-        said.append(f"It ended early: {trouble.rstrip('.')}.")
+        said.append(f"Something was in the way: {trouble.rstrip('.')}.")
     return " ".join([*said, *_fall(run, written_bytes)])
 
 

@@ -28,6 +28,9 @@ class PoolFiles:
         self._timeline = timeline
         self._keeps_read_times = keeps_read_times
 
+    def place(self) -> str:
+        return ""
+
     def files(self) -> Iterator[PoolFile]:
         for chunk, kept in self._pool.kept():
             read_at = kept.read_at if self._keeps_read_times else kept.written_at

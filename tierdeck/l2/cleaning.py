@@ -7,16 +7,17 @@ no more memory than the plan.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
 from tierdeck.l2.janitor_runs import IdentityPart, Order
-from tierdeck.l2.pool_file import FileKind, PoolFile, PoolRoom
+from tierdeck.l2.pool_file import FileKind, PoolFile, PoolRoom, printable
 
 _READ_LATER_SECONDS = 60.0
 """A file whose time of reading is so much later than that of writing was read, and the mount keeps when."""
 _NAMED = 5
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,10 @@ class CleaningLimits:
     """What a round may do.
 
     Attributes:
-        grace_seconds: a file that was used since is never deleted: it may still be written, or about to be read.
+        grace_seconds: a file that was written since, or read as far as the mount keeps that, by the file's own clock,
+            is never deleted: it may still be written, or about to be read.
         temporary_seconds: a temporary file that old is an orphan of a write that never ended.
-        most_files: that one round deletes.
+        most_files: that one round deletes, orphans among them.
         shares: of the capacity, by identity: one that has more loses files before others do.
     """
 
@@ -71,6 +73,8 @@ class CleaningLimits:
             raise ValueError("times are not negative, and a round may delete a file at least")
         if not all(0 < share <= 1 for share in self.shares.values()):
             raise ValueError("an identity's share lies above 0 and at most at 1")
+        if sum(self.shares.values()) > 1 + _ROUNDING:
+            raise ValueError("the identities' shares add up to more than the whole pool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,12 @@ class _Oldest:
 class Survey:
     """One look at every file."""
 
-    def __init__(self, limits: CleaningLimits, now: float) -> None:
+    def __init__(self, limits: CleaningLimits, now: float, avoided: Collection[str] = ()) -> None:
+        """
+        Args:
+            avoided: paths and identities that are counted, and not chosen.
+        """
+        self._avoided = avoided
         self._limits = limits
         self._used_before = now - limits.grace_seconds
         self._orphaned_before = now - limits.temporary_seconds
@@ -131,6 +140,8 @@ class Survey:
         self._read = 0
         self.files = 0
         self.size_bytes = 0
+        self.seen_bytes = 0
+        """Of all files, whatever they are."""
         self.foreign = 0
         """How many files are not LMCache's."""
         self.named_foreign: list[str] = []
@@ -138,15 +149,16 @@ class Survey:
 
     def add(self, file: PoolFile) -> None:
         """Count it, and keep it if it is among the oldest."""
+        self.seen_bytes += file.size_bytes
         if file.kind is FileKind.CHUNK:
             self._add_chunk(file)
         elif file.kind is FileKind.TEMPORARY:
-            if file.used_at < self._orphaned_before:
+            if file.used_at < self._orphaned_before and file.path not in self._avoided:
                 self._orphans.add(file.used_at, file)
         else:
             self.foreign += 1
             if len(self.named_foreign) < _NAMED:
-                self.named_foreign.append(file.path)
+                self.named_foreign.append(printable(file.path))
 
     def _add_chunk(self, file: PoolFile) -> None:
         used_at = file.used_at
@@ -160,7 +172,7 @@ class Survey:
         tally.size_bytes += file.size_bytes
         if tally.last_used_at is None or used_at > tally.last_used_at:
             tally.last_used_at = used_at
-        if used_at < self._used_before:
+        if used_at < self._used_before and file.path not in self._avoided and file.identity not in self._avoided:
             self._oldest.add(used_at, file)
             if self._of_identity and file.identity in self._of_identity:
                 self._of_identity[file.identity].add(used_at, file)
@@ -180,9 +192,10 @@ class Survey:
         freed = sum(file.size_bytes for file in orphans)
         needed = marks.to_free(room, ahead_bytes) - freed
         chosen: dict[str, PoolFile] = {}
+        most = self._limits.most_files - len(orphans)
         for identity, excess in self._excesses(room.capacity_bytes):
-            needed -= _take(self._of_identity[identity].files(), min(excess, needed), chosen, self._limits.most_files)
-        needed -= _take(self._oldest.files(), needed, chosen, self._limits.most_files)
+            needed -= _take(self._of_identity[identity].files(), min(excess, needed), chosen, most)
+        needed -= _take(self._oldest.files(), needed, chosen, most)
         size = sum(file.size_bytes for file in chosen.values())
         return Plan(tuple(chosen.values()), orphans, size + freed, needed <= 0)
 
@@ -205,10 +218,11 @@ class Survey:
                 sizes[file.identity] = sizes.get(file.identity, 0) + file.size_bytes
         found = [
             IdentityPart(
-                identity, one.files, one.size_bytes, one.last_used_at, files.get(identity, 0), sizes.get(identity, 0)
+                printable(identity), one.files, one.size_bytes, one.last_used_at, files.get(identity, 0),
+                sizes.get(identity, 0),
             )
             for identity, one in self._tallies.items()
-        ]
+        ]  # fmt: skip
         return tuple(sorted(found, key=lambda part: (-part.size_bytes, part.identity)))
 
 

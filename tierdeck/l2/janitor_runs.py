@@ -67,6 +67,8 @@ class JanitorRun:
         temporary_files, temporary_bytes: orphans of writes that never ended; those that went, or would go.
         seconds_walking: how long looking at every file took.
         id: 0: not in the store yet.
+        owed_bytes: deleted before this round, and not known to be free when it began.
+        seen_bytes: of all files, as the walk saw them; 0: it did not come to its end.
     """
 
     cluster: str
@@ -94,6 +96,8 @@ class JanitorRun:
     seconds_walking: float = 0.0
     identities: tuple[IdentityPart, ...] = ()
     id: int = 0
+    owed_bytes: float = 0.0
+    seen_bytes: int = 0
 
     @property
     def fell_bytes(self) -> float | None:

@@ -7,6 +7,7 @@ Both end in `.data`, and are written as the same name in `.tmp`, or in a folder 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ class FileKind(StrEnum):
     CHUNK = "chunk"
     TEMPORARY = "temporary"
     FOREIGN = "foreign"
+
+
+def printable(text: str) -> str:
+    """A name as it can be kept and shown: what is no UTF-8, or would steer a terminal, is written out."""
+    plain = os.fsencode(text).decode("utf-8", "backslashreplace")
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in plain)
 
 
 def kind_of(name: str) -> FileKind:
@@ -96,6 +103,14 @@ class Deletion(StrEnum):
 
 class PoolDirectory(Protocol):
     """A pool's files."""
+
+    def place(self) -> str:
+        """What tells this directory from any other, whatever it is called; empty: nothing does.
+
+        Raises:
+            TierdeckError: it is not there.
+        """
+        ...
 
     def files(self) -> Iterator[PoolFile]:
         """Each once, in any order; one that comes or goes meanwhile may be there or not.

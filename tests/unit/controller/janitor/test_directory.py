@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from controller.janitor.directory import MountedDirectory
 from tests.support.pool_folders import KILO, chunk_name, fill, put
 from tierdeck.errors import UnreachableError
+from tierdeck.l2.cleaning import CleaningLimits, Survey
 from tierdeck.l2.pool_file import Deletion, FileKind, PoolFile
 
 AT = 1_700_000_000.0
@@ -109,3 +112,46 @@ def test_what_can_not_be_read_or_deleted_is_one_sentence(tmp_path: Path) -> None
     (tmp_path / "qwen" / chunk_name(0)).mkdir()  # where a file was
     made_up = PoolFile("qwen", chunk_name(0), 1, AT, AT)
     assert MountedDirectory(tmp_path).delete(made_up) is Deletion.USED_AGAIN
+
+
+def test_asking_for_room_does_not_forget_which_file_system_was_walked(tmp_path: Path) -> None:
+    other = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        put(other, chunk_name(1), AT)
+        if tmp_path.stat().st_dev == other.stat().st_dev:
+            pytest.skip("there is one file system only")
+        mounted = tmp_path / "mounted"
+        mounted.mkdir()
+        put(mounted, chunk_name(1), AT)
+        directory = MountedDirectory(mounted, 10 * KILO)
+        (file,) = directory.files()
+        directory._path = other  # as where another file system is mounted meanwhile
+        directory.room()
+        with pytest.raises(UnreachableError, match="another file system by now"):
+            directory.delete(file)
+        assert (other / chunk_name(1)).exists()
+    finally:
+        shutil.rmtree(other)
+
+
+def test_a_directory_is_the_same_by_any_name(tmp_path: Path) -> None:
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "pool")
+    pool, alias, other = (MountedDirectory(tmp_path / name).place() for name in ("pool", "alias", "other"))
+    assert pool == alias != other
+
+
+def test_names_that_are_no_text_can_be_told_and_deleted(tmp_path: Path) -> None:
+    folder = os.fsdecode(b"bad\xff\x1b[2J")
+    put(tmp_path / folder, chunk_name(1), AT)
+    put(tmp_path, os.fsdecode(b"thesis\xfe.tex"), AT)
+    directory = MountedDirectory(tmp_path)
+    survey = Survey(CleaningLimits(), AT + 9999.0)
+    files = list(directory.files())
+    for file in files:
+        survey.add(file)
+    assert survey.named_foreign == ["thesis\\xfe.tex"]
+    assert [part.identity for part in survey.parts(())] == ["bad\\xff\\x1b[2J"]
+    (chunk,) = [file for file in files if file.kind is FileKind.CHUNK]
+    assert directory.delete(chunk) is Deletion.DELETED

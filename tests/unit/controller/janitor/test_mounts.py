@@ -39,7 +39,7 @@ def test_the_mount_of_a_path_is_the_one_that_is_seen_there(path: str, kind: str)
 
 def test_a_table_without_a_root_has_no_mount() -> None:
     assert mount_of(Path("/srv"), "") is None
-    assert mount_of(Path("/mnt/old"), TABLE) == Mount(Path("/mnt/old"), "fuse", "curvinefs")
+    assert mount_of(Path("/mnt/old"), TABLE) == Mount(Path("/mnt/old"), "fuse", "curvinefs", "0:52")
 
 
 def test_curvine_is_known_by_its_type_or_its_source() -> None:
@@ -69,3 +69,15 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
 def test_the_kernels_table_is_read() -> None:
     with pytest.raises(UsageError, match="and not on no-such-kind"):
         check_mount(Path("/"), frozenset({"no-such-kind"}))
+
+
+def test_a_link_further_up_is_refused_as_well(tmp_path: Path) -> None:
+    (tmp_path / "real" / "pool").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    kind = mount_of(tmp_path, Path("/proc/self/mountinfo").read_text("utf-8"))
+    assert kind is not None
+    check_mount(tmp_path / "real" / "pool", frozenset({kind.kind}))
+    with pytest.raises(UsageError, match="without links: it leads to"):
+        check_mount(tmp_path / "link" / "pool", frozenset({kind.kind}))
+    with pytest.raises(UsageError, match="there is no"):
+        check_mount(tmp_path / "real" / "none", frozenset({kind.kind}))

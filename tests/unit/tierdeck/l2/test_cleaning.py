@@ -66,6 +66,28 @@ def test_one_round_deletes_only_so_many_and_these_are_the_oldest() -> None:
     assert (names(found.files), found.is_enough) == (["900", "800"], False)
 
 
+def test_orphans_count_towards_what_one_round_deletes() -> None:
+    orphans = [replace(file(f"o{age}", float(age)), kind=FileKind.TEMPORARY) for age in (3000, 2000)]
+    files = [file(f"{age}", float(age)) for age in (900, 800, 700)]
+    found = plan([*orphans, *files], 20, replace(LIMITS, most_files=3))
+    assert (len(found.temporary), names(found.files)) == (2, ["900"])
+
+
+def test_what_could_not_be_deleted_is_counted_and_not_chosen() -> None:
+    files = [file("a", 900), file("b", 800), file("c", 700, identity="theirs"), file("d", 600)]
+    found = Survey(LIMITS, NOW, {"q/a", "theirs"})
+    for one in files:
+        found.add(one)
+    assert names(found.plan(PoolRoom(40, 40), MARKS).files) == ["b", "d"]
+    assert found.size_bytes == 40
+
+
+def test_shares_are_of_one_whole() -> None:
+    assert CleaningLimits(shares={"a": 0.7, "b": 0.3}).shares
+    with pytest.raises(ValueError, match="more than the whole pool"):
+        CleaningLimits(shares={"a": 0.9, "b": 0.9})
+
+
 def test_orphaned_temporary_files_go_whatever_room_there_is() -> None:
     orphan = replace(file("orphan", 2000), kind=FileKind.TEMPORARY)
     written = replace(file("being written", 500), kind=FileKind.TEMPORARY)
