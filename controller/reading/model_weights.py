@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.objects import Raw
 from controller.reading.configs import is_below
@@ -22,6 +22,7 @@ from controller.resources import ENDPOINT_CONFIGS, JUMPSTART_MODELS
 from tierdeck.deployed import ObjectRef
 from tierdeck.l2.identity import ModelSource
 
+_MOUNTED_AT = "/opt/ml/model"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -40,9 +41,9 @@ def weights_of(engine: Process, endpoint: ObjectRef, source: Found | None) -> We
     is_path = word.startswith(("/", ".", "~"))
     if source is not None and (is_path or not word):
         if source[0].kind == ENDPOINT_CONFIGS.kind:
-            return _of_endpoint_config(source)
+            return _in_folder(_of_endpoint_config(source), word)
         if source[0].kind == JUMPSTART_MODELS.kind:
-            return _of_jumpstart(source)
+            return _in_folder(_of_jumpstart(source), word)
     if not word or "$" in word:
         raise UntoldError("which model it loads is not told by its arguments")
     if is_path:
@@ -68,6 +69,12 @@ def _model_word(engine: Process) -> str:
     at = next((at + 1 for at in range(len(names) - 1) if names[at] == "serve"), len(names))
     word = words[at] if at < len(words) else ""
     return "" if word.startswith("-") else word
+
+
+def _in_folder(weights: Weights, path: str) -> Weights:
+    """A folder of what the custom resource states holds other weights than the whole."""
+    path = posixpath.normpath(path) if path else _MOUNTED_AT
+    return weights if path == _MOUNTED_AT else replace(weights, model=f"{weights.model}:{path}")
 
 
 def _of_endpoint_config(source: Found) -> Weights:

@@ -196,6 +196,13 @@ def test_folders_of_different_volumes_never_meet() -> None:
     assert on_volume(claim, "/m/x/../y") == on_volume(claim, "/m/y") == on_volume(claim, subPath="y")
 
 
+def test_folders_of_one_custom_resource_differ() -> None:
+    folders = ("/opt/ml/model/", "/opt/ml/model/a", "/opt/ml/model/b")
+    made = {known(identity(["vllm", "serve", at], source=LLAMA)).directory for at in folders}
+    assert len(made) == 3
+    assert BASE in made
+
+
 def test_a_folder_that_is_not_known_gets_none() -> None:
     mounts = [{"name": "v", "mountPath": "/m", "subPathExpr": "$(POD)"}]
     claim = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
