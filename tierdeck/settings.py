@@ -183,7 +183,11 @@ class Settings(BaseSettings):
     )
     janitor_low_ratio: float = Field(0.75, gt=0, lt=1, description="Low-water mark: so far down a round cleans.")
     janitor_grace_seconds: float = Field(
-        600.0, ge=60, le=7 * _DAY, description="Seconds since a file was used last within which it is never deleted."
+        600.0,
+        ge=60,
+        le=7 * _DAY,
+        description="Seconds since a file was written, or read as far as the mount keeps that, by the file's own clock, "
+        "within which it is never deleted.",
     )
     janitor_temporary_seconds: float = Field(
         3600.0, ge=600, le=30 * _DAY, description="Seconds until a temporary file counts as an orphan and goes."
@@ -191,12 +195,15 @@ class Settings(BaseSettings):
     janitor_files_per_second: float = Field(100.0, gt=0, le=10_000, description="Files deleted a second, at most.")
     janitor_bytes_per_second: float = Field(4 * 2.0**30, ge=2**20, description="Bytes deleted a second, at most.")
     janitor_files_per_round: int = Field(
-        50_000, ge=1, le=1_000_000, description="Files deleted in one round, at most; memory grows with it."
+        50_000,
+        ge=1,
+        le=1_000_000,
+        description="Files deleted in one round, at most, orphans among them; memory grows with it.",
     )
     janitor_shares: str = Field(
         "",
         description="Shares of the capacity by identity directory, such as `qwen-7b=0.5,llama=0.3`: one that has more "
-        "loses files before others do. Empty: the oldest go, whoever they belong to.",
+        "loses files before others do; together 1 at most. Empty: the oldest go, whoever they belong to.",
     )
     janitor_look_seconds: float = Field(10.0, ge=1, le=600, description="Seconds between two looks at the pool's room.")
     janitor_sweep_seconds: float = Field(

@@ -67,7 +67,7 @@ def test_one_round_deletes_only_so_many_and_these_are_the_oldest() -> None:
 
 
 def test_orphans_count_towards_what_one_round_deletes() -> None:
-    orphans = [replace(file(f"o{age}", float(age)), kind=FileKind.TEMPORARY) for age in (3000, 2000)]
+    orphans = [replace(file(f"o{age}", float(age), 1), kind=FileKind.TEMPORARY) for age in (3000, 2000)]
     files = [file(f"{age}", float(age)) for age in (900, 800, 700)]
     found = plan([*orphans, *files], 20, replace(LIMITS, most_files=3))
     assert (len(found.temporary), names(found.files)) == (2, ["900"])
