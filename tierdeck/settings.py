@@ -186,7 +186,7 @@ class Settings(BaseSettings):
         600.0,
         ge=60,
         le=7 * _DAY,
-        description="Seconds since a file was written, or read as far as the mount keeps that, by its own clock, "
+        description="Seconds since a file was written, or read as far as the mount keeps it, by the file's own clock, "
         "within which it is never deleted.",
     )
     janitor_temporary_seconds: float = Field(
