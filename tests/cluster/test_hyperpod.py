@@ -8,7 +8,7 @@ from tests.cluster.hyperpod import OPERATOR, Hyperpod, endpoint
 from tests.cluster.kubelet import Kubelets
 from tests.cluster.rendering import API, KIND, SYSTEM, EnvHandling
 from tests.support.cluster import Cluster
-from tests.support.kube_rest import Manifest
+from tests.support.kube_rest import Manifest, RefusedError
 
 L2_URL = "LMCACHE_REMOTE_URL"
 BY_HAND = "fs://localhost:0/mnt/curvine/l2cache/"
@@ -50,6 +50,20 @@ class Endpoint:
         return [one["value"] for one in worker["env"] if one["name"] == name]
 
     def patch_by_hand(self) -> None:
+        """As kubectl does it: again where somebody else wrote in between."""
+
+        def is_done() -> bool:
+            try:
+                self._patch_once()
+            except RefusedError as refused:
+                if refused.status != 409:
+                    raise
+                return False
+            return True
+
+        self.cluster.wait_until(is_done, "the patch")
+
+    def _patch_once(self) -> None:
         """What operators do to have an L2 that the custom resource can't express."""
         found = self.deployment()
         env = found["spec"]["template"]["spec"]["containers"][0]["env"]
