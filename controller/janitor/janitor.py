@@ -271,8 +271,8 @@ class Janitor:
         return written.mean * (now - at) if written is not None else 0.0
 
     def _lead_seconds(self) -> float:
-        """From one look until what a round deletes after the next one has taken effect."""
-        return self._whose.look_seconds + 1.5 * self._lasts.walk_seconds + _LAG_SECONDS
+        """From one look until what a round deletes after the next one, and one that settles, has taken effect."""
+        return self._whose.look_seconds + self._rules.settle_seconds + 1.5 * self._lasts.walk_seconds + _LAG_SECONDS
 
     def _remember(self, now: float) -> None:
         """What was surely written: what is owed is not, or a late pool would look like a busy one."""
@@ -318,7 +318,8 @@ class Janitor:
         room = self._read()
         now = self._clock()
         self._owed.looked(now, room.used_bytes)
-        self._owed.walked(current.run.seen_bytes, began_bytes)
+        if self._owed.walked(current.run.seen_bytes, began_bytes):
+            self._looks.clear()  # what a round that was cut off had not deleted after all was not written
         owed = self._owed
         current.plan(self._need(room), now, futile_words(owed.size_bytes) if owed.is_futile else "")
 

@@ -53,6 +53,7 @@ class Owed:
         self._now = float("-inf")
         self.written_bytes = 0.0
         """Surely written to the pool since this began."""
+        self._is_guess = False
 
     @property
     def size_bytes(self) -> float:
@@ -83,11 +84,14 @@ class Owed:
                 break
             self._entries.popleft()
 
-    def walked(self, seen_bytes: float, began_bytes: float) -> None:
+    def walked(self, seen_bytes: float, began_bytes: float) -> bool:
         """Every file was seen, and the pool's use was told after that.
 
         Args:
             began_bytes: `written_bytes` as it was when the walk began.
+
+        Returns:
+            Whether what had been deleted before it was a guess, so that what it found was not all written.
         """
         hidden, last = 0.0, self._walk
         if last is not None:
@@ -96,6 +100,8 @@ class Owed:
             self.written_bytes += hidden
             self._settle(hidden)
         self._walk = _Walk(seen_bytes, began_bytes + hidden, self._deleted)
+        was_guess, self._is_guess = self._is_guess, False
+        return was_guess
 
     @classmethod
     def recalled(cls, run: JanitorRun, now: float) -> Owed:
@@ -107,6 +113,7 @@ class Owed:
         one._used = run.used_before_bytes
         one._walk = _Walk(run.seen_bytes, 0.0, 0.0)
         gone, at = run.deleted_bytes, run.ended_at
+        one._is_guess = at is None
         if at is None:
             gone, at = (0 if run.is_dry else run.chosen_bytes + run.temporary_bytes), now
         if run.owed_bytes > 0:

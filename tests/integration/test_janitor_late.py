@@ -24,8 +24,8 @@ from tierdeck.l2.pool_file import PoolRoom
 
 AT = 1_800_000_000.0
 LOOK = 30.0
-LEAD = LOOK + 20.0
 RULES = Rules(rates=Rates(100.0, 1000.0 * GIB), is_dry=False)
+LEAD = LOOK + RULES.settle_seconds + 20.0
 LOW, HALF = 0.75 * CAPACITY, 0.05 * CAPACITY
 NAMES = count()
 

@@ -110,7 +110,7 @@ def test_what_it_cant_use_is_one_line(tmp_path: Path, more: dict[str, str], word
 
 def test_the_command_tells_of_room_and_of_rounds(sqlite: Sqlite) -> None:
     url = sqlite.migrated()
-    settings = Settings(database_url=SecretStr(url))
+    settings = Settings(database_url=SecretStr(url), scrape_interval_seconds=250)  # what is read is not old
     assert "No janitor has been at work" in as_text(janitor(settings, 10))
     with Store.open(url) as store:
         deck = SimulatedDeck(filling(20 * 2**30, writes=0.1, began_at=time.time() - 1260.0), store)
