@@ -137,7 +137,7 @@ def test_a_prometheus_that_wants_credentials_says_so(lab: Lab, tmp_path: Path) -
 
 
 def test_queries_that_are_too_large_are_split_until_they_fit(lab: Lab, tmp_path: Path) -> None:
-    # 7 replicas, 10 s, a page a second: the largest family has about 23 buckets x 7 x 11 = 1,771 samples; one moment fits
+    # 7 replicas, 10 s, a page a second; the largest family has 23 buckets x 7 x 11 = 1,771 samples: one moment fits
     with scraping(tmp_path, lab, "--query.max-samples=1200") as server:
         wait_until(lambda: is_busy(explained(server.url, "--window", "10s")), "a window that was put together")
         done = tierdeck("explain", "--prometheus", server.url, "--window", "10m")
