@@ -15,6 +15,7 @@ from collectors.prometheus.labels import Rule
 from collectors.prometheus.server import Server
 from collectors.prometheus.watch import Memories, Watch
 from db import Store
+from tierdeck.errors import TierdeckError
 from tierdeck.rounds import Round
 from tierdeck.settings import Settings
 
@@ -59,6 +60,7 @@ class Feed:
         self._fleet = Observed()
         self._signature: object = None
         self._goes_on = False
+        self._was_away = False
         self._since = 0
 
     @property
@@ -84,11 +86,23 @@ class Feed:
         """
         if self._watch is None:
             return self._begin(now)
+        try:
+            return self._go_on(now)
+        except TierdeckError:
+            self._was_away = True
+            raise
+
+    def _go_on(self, now: float) -> int:
+        assert self._watch is not None, "the first contact made it"
+        if self._was_away:
+            self._watch.server_was_away(now)
         handed_on = 0
         if now - self._at > _RAW_SECONDS:
             handed_on += self._catch_up(now)
         seen = self._asking.raw(self._at - self._settings.prometheus_late_seconds, now)
-        return handed_on + self._take(Chunk((now,), seen))
+        handed_on += self._take(Chunk((now,), seen))
+        self._was_away = False
+        return handed_on
 
     def _begin(self, now: float) -> int:
         """First contact, or going on where the store's rounds end."""

@@ -73,8 +73,13 @@ class Watch:
         self._memories = dict(memories or {})
         self._past_step = past_step_seconds
         self._at = since if memories else -math.inf
+        self._away_until = -math.inf
         self._watched: dict[ReplicaKey, _Watched] = {}
         self._fed: dict[Address, tuple[ReplicaKey, str]] = {}
+
+    def server_was_away(self, until: float) -> None:
+        """It did not answer up to now, and may not have scraped: what is silent until its next scrape is not down."""
+        self._away_until = until
 
     def feed(self, seen: Mapping[Address, Pages], fleet: Observed, moments: Iterable[float]) -> list[Round]:
         """Rounds of every replica of the fleet at each moment (ascending, epoch seconds), and before each restart."""
@@ -93,6 +98,8 @@ class Watch:
                     for name, (target, address) in own.items()
                 }
                 is_silent = all(answer.scrape.reason == _NO_SAMPLE for answer in answers.values())
+                if is_silent and watched.is_met and self._is_excused(own, at):
+                    continue
                 if is_silent and not (watched.is_met and self._past_step is None):
                     watched.at = at
                     continue
@@ -190,6 +197,10 @@ class Watch:
         if self._past_step is not None:
             return 0.99 * self._past_step
         return _LATEST * (address.interval_seconds or _UNKNOWN_INTERVAL_SECONDS) + self._late
+
+    def _is_excused(self, own: Own, at: float) -> bool:
+        longest = max((self._longest_age(address) for _, address in own.values()), default=0.0)
+        return at <= self._away_until + longest
 
     def _newest(self, pages: Pages | None, before: Page | None, look: float, at: float) -> Page | None:
         """The page of that moment, or the one before it while not all of its series have arrived; None for no other."""

@@ -158,6 +158,35 @@ def test_a_server_that_fails_for_a_while_loses_nothing(store: Store) -> None:
     assert [one.at for one in deck.rounds] == sorted({one.at for one in deck.rounds})
 
 
+def test_a_server_that_was_away_itself_makes_no_replica_one_that_does_not_answer(store: Store) -> None:
+    server = Failing()
+    scrape(server, "chat-0", -600, 120)
+    scrape(server, "chat-0", 435, 600)
+    deck = Deck(store, server)
+    for seconds in (0, 60, 120):
+        deck.feed.step(float(T0 + seconds))
+    with silent(server), pytest.raises(ServerBusyError):
+        deck.feed.step(T0 + 135.0)
+    for seconds in (420, 425, 430, 435, 450):  # it answers again, and scrapes only from 435 on
+        deck.feed.step(float(T0 + seconds))
+    assert all(scrape.answered for one in deck.rounds for scrape in one.scrapes)
+    assert deck.tokens(T0, T0 + 500) == {"chat-0": 450}
+
+
+def test_a_replica_that_stays_silent_once_the_server_is_back_does_not_answer(store: Store) -> None:
+    server = Failing()
+    scrape(server, "chat-0", -600, 120)
+    scrape(server, "code-0", -600, 600)
+    deck = Deck(store, server)
+    deck.feed.step(float(T0 + 120))
+    with silent(server), pytest.raises(ServerBusyError):
+        deck.feed.step(T0 + 135.0)
+    for seconds in range(150, 220, 5):
+        deck.feed.step(float(T0 + seconds))
+    failed = [one.at - T0 for one in deck.rounds if not all(scrape.answered for scrape in one.scrapes)]
+    assert failed[0] == 185  # 1.5 × 15 + 10 s after the first answer
+
+
 def test_collectors_that_were_away_for_an_hour_go_on_with_what_the_store_remembers(store: Store) -> None:
     server = Failing()
     scrape(server, "chat-0", -600, 7200)

@@ -177,14 +177,19 @@ def test_a_deck_on_prometheus_goes_on_over_its_restart(lab: Lab, tmp_path: Path)
             wait_until(lambda: not trouble(deck), "word of a server that is back", deck.log)
             before = last_at(deck)
             wait_until(lambda: last_at(deck) > before + 10, "rounds after the restart", deck.log)
-            told = deck.ask("ledger", "chat", "--window", "10m")["fleet"]
-            assert told["state"] in ("ok", "warming")
-            assert told["restarts"] == 0  # the engines' restarts, not the server's
+            wait_until(lambda: fleet(deck)["state"] in ("ok", "warming"), "engines that answer", deck.log)
+            assert fleet(deck)["restarts"] == 0  # the engines' restarts, not the server's
             saved = tierdeck("snapshot", str(tmp_path / "bundle"), TIERDECK_HOME=str(deck.home / "deck"))
             assert (saved.returncode, saved.stderr.count("\n")) == (2, 1)
             assert "reads its endpoints from a Prometheus" in saved.stderr
             log = (deck.home / "deck" / "logs" / "collectors.log").read_text()
     assert "Traceback" not in log
+
+
+def fleet(deck: Deck) -> dict[str, Any]:
+    """The ledger of an endpoint's replicas together."""
+    told: dict[str, Any] = deck.ask("ledger", "chat", "--window", "10m")["fleet"]
+    return told
 
 
 def trouble(deck: Deck) -> str:
