@@ -23,7 +23,8 @@ from tests.support.prometheus import Prometheus, running_prometheus
 
 PODS = {"a": "real-0", "b": "real-1"}
 """As a StatefulSet calls them."""
-QUIET_SECONDS = 10
+QUIET_SECONDS = 30
+"""Half of it is for the start of a command on a busy machine: its window begins that much later."""
 
 
 def scrape_config(fleet: LiveFleet, *, is_labelled: bool) -> str:
@@ -45,9 +46,10 @@ def scrape_config(fleet: LiveFleet, *, is_labelled: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """A Prometheus that scrapes the fleet, and what an endpoint and its replicas are called by its labels."""
+    """A Prometheus that scrapes the fleet since then; what its labels make of the endpoint and its replicas."""
 
     server: Prometheus
+    since: float
     endpoint: str
     replicas: Mapping[str, str]
 
@@ -69,7 +71,7 @@ def scraped(request: pytest.FixtureRequest, fleet: LiveFleet, tmp_path: Path) ->
     by_address = {name: urlsplit(targets["vllm"]).netloc for name, targets in fleet.targets.items()}
     endpoint, names = ("real", PODS) if request.param == "pods" else ("vllm", by_address)
     with running_prometheus(tmp_path, scrape_config(fleet, is_labelled=names is PODS)) as server:
-        yield Scraped(server, endpoint, names)
+        yield Scraped(server, time.time(), endpoint, names)
 
 
 def test_what_a_prometheus_scraped_agrees_with_what_the_clients_were_told(
@@ -78,6 +80,7 @@ def test_what_a_prometheus_scraped_agrees_with_what_the_clients_were_told(
     settle(fleet)
     still = dict.fromkeys(scraped.replicas.values(), 0)
     wait_until(lambda: scraped.prompt_tokens(time.time() - QUIET_SECONDS) == still, "two replicas without a request")
+    wait_until(lambda: time.time() > scraped.since + QUIET_SECONDS, "scrapes of that time")
     start_at = time.time() - QUIET_SECONDS / 2
     (prefix,) = prefixes(1, seed=int(start_at))
     asked = {"a": [fleet.ask("a", with_tail(prefix)) for _ in range(3)]}
