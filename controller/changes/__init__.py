@@ -1,0 +1,1 @@
+"""Changes: the controller claims them, plans, previews, applies, verifies and proves them."""

@@ -1,0 +1,1 @@
+"""Changes of live deployments: what is asked, what would be written, what became of it. Pure values."""
