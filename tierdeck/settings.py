@@ -97,6 +97,25 @@ class Settings(BaseSettings):
         60.0, ge=0, le=86400, description="Seconds that what runs may differ from what is configured until it is said."
     )
 
+    changes_file: Path | None = Field(
+        None,
+        description="YAML file with what the controller may change (docs/changes.md); empty: nothing, it only observes.",
+    )
+    changes_second_person: bool = Field(
+        default=False, description="Whether a change has to be approved by somebody else than who proposed it."
+    )
+    changes_impersonate: bool = Field(
+        default=False,
+        description="Whether the controller writes in the approver's name, so that the cluster's own rights and audit "
+        "log apply to that person.",
+    )
+    probe_routing: bool = Field(
+        default=True, description="Whether a strategy is proved by requests of the controller's own, 20 at most."
+    )
+    lab_url: str = Field(
+        "", description="Address of a simulated fleet whose endpoints are changed through its own API; empty: none."
+    )
+
     l2_file: Path | None = Field(
         None, description="YAML file with the endpoints that get L2 by the injector (docs/l2.md); empty: none."
     )
