@@ -99,7 +99,7 @@ class Settings(BaseSettings):
 
     changes_file: Path | None = Field(
         None,
-        description="YAML file with what the controller may change (docs/changes.md); empty: nothing, it only observes.",
+        description="YAML file with what the controller may change (docs/changes.md); empty: nothing, it observes.",
     )
     changes_second_person: bool = Field(
         default=False, description="Whether a change has to be approved by somebody else than who proposed it."
