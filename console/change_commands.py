@@ -1,0 +1,169 @@
+"""What people do with changes from the web pages and the command: propose, approve, cancel, revert.
+
+Each is a row in the store with its line in the audit log; the controller does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from console.change_queries import (
+    change_detail,
+    change_of,
+    nobody_changes,
+    stated_strategies,
+)
+from console.commands import find_endpoint
+from console.deployment import size_words
+from db import Store
+from tierdeck.changes.change import Change
+from tierdeck.changes.strategies import strategies_of
+from tierdeck.changes.wish import Wish
+from tierdeck.deployed import Deployed
+from tierdeck.errors import UnreachableError, UsageError
+from tierdeck.fleet import Endpoint
+from tierdeck.naming import short_name
+
+_LONGEST = 500
+"""Letters of a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who does it, and why.
+
+    Attributes:
+        reason: may be empty.
+        key: the same for the same click, so that a second one finds the first's change.
+        is_approved_at_once: no second look is wanted.
+    """
+
+    by: str
+    reason: str
+    key: str
+    is_approved_at_once: bool = False
+
+
+def propose(store: Store, endpoint: str, wish: Wish, who: Who, now: float) -> Change:
+    """Ask the controller for a change; nothing is written before it is approved.
+
+    Args:
+        endpoint: as people type it, with `CLUSTER:` before it where several clusters have one of that name.
+
+    Raises:
+        UsageError: there is no such endpoint or strategy, or another change of it is under way.
+        UnreachableError: no controller runs that would take it; nothing is proposed.
+    """
+    cluster, name = endpoint_named(store, endpoint)
+    declared = next(one for one in store.endpoints(cluster) if one.name == name)
+    deployed = next((one for one in store.deployed(cluster) if one.endpoint == name), None)
+    if wish.strategy:
+        _check_strategy(wish.strategy, declared, deployed)
+    _somebody_takes_it(store, now)
+    change = Change(
+        cluster, name, wish, _named(who.by), _line(who.reason), who.key, now, was_words(declared, deployed),
+        is_approved_at_once=who.is_approved_at_once,
+    )  # fmt: skip
+    return store.propose(change)
+
+
+def revert(store: Store, change_id: int, who: Who, now: float) -> Change:
+    """Ask for a change that writes back what was there before that one.
+
+    Raises:
+        UsageError: there is no such change, nothing of it was written, or another change is under way.
+        UnreachableError: no controller runs that would take it; nothing is proposed.
+    """
+    detail = change_detail(store, change_id, now)
+    first = detail.change
+    if detail.no_revert:
+        raise UsageError(f"change {change_id} can't be reverted: {detail.no_revert}")
+    _somebody_takes_it(store, now)
+    declared = next((one for one in store.endpoints(first.cluster) if one.name == first.endpoint), None)
+    deployed = next((one for one in store.deployed(first.cluster) if one.endpoint == first.endpoint), None)
+    change = Change(
+        first.cluster, first.endpoint, first.wish, _named(who.by), _line(who.reason), who.key, now,
+        was_words(declared, deployed), reverts=first.id, is_approved_at_once=who.is_approved_at_once,
+    )  # fmt: skip
+    return store.propose(change)
+
+
+def approve(store: Store, change_id: int, by: str, now: float, *, seen_at: float | None = None) -> Change:
+    """Let the controller write it.
+
+    Args:
+        seen_at: of the preview that the approver looked at; None: the newest is meant.
+
+    Raises:
+        UsageError: it can't be approved as it is now, or its preview is another one by now.
+    """
+    preview = change_of(store, change_id).preview
+    if seen_at is not None and preview is not None and preview.at != seen_at:
+        raise UsageError(
+            f"the preview of change {change_id} is another one by now", "Look at it again before you approve it."
+        )
+    return store.approve_change(change_id, _named(by), now)
+
+
+def cancel(store: Store, change_id: int, by: str, now: float) -> Change:
+    """Let nothing be written.
+
+    Raises:
+        UsageError: something is written already, or it is over.
+    """
+    return store.cancel_change(change_id, _named(by), now)
+
+
+def endpoint_named(store: Store, typed: str) -> tuple[str, str]:
+    """Cluster and full name.
+
+    Raises:
+        UsageError: there is none, with the names that come near; or several.
+    """
+    try:
+        return find_endpoint(store, typed)
+    except UsageError as error:
+        names = [one.name for one in store.endpoints()]
+        short = {short_name(name): name for name in names}
+        near = get_close_matches(typed, [*names, *short], n=3)
+        if not near:
+            raise
+        meant = " or ".join(dict.fromkeys(short.get(one, one) for one in near))
+        raise UsageError(str(error), f"Did you mean {meant}? {error.hint}".rstrip()) from None
+
+
+def was_words(declared: Endpoint | None, deployed: Deployed | None) -> Mapping[str, str]:
+    """The configuration that a change is proposed on: `strategy`, `L0`, `L1`, `L2`; what is not known is missing."""
+    if deployed is None:
+        return {"strategy": declared.strategy} if declared is not None and declared.strategy else {}
+    found = {"strategy": deployed.configured.strategy.value}
+    found |= {tier.value: size_words(size) for tier, size in deployed.configured.sizes() if size.said}
+    return {name: words for name, words in found.items() if words}
+
+
+def _check_strategy(wished: str, declared: Endpoint, deployed: Deployed | None) -> None:
+    """Wrong usage before anything is proposed, where the router is known; else the controller finds out."""
+    configured, _ = stated_strategies(declared, deployed)
+    known = strategies_of(deployed.backend if deployed is not None else declared.backend, configured.value)
+    if known and wished not in known:
+        raise UsageError(f"the router of {declared.name} has no strategy {wished!r}", f"It has: {', '.join(known)}.")
+
+
+def _somebody_takes_it(store: Store, now: float) -> None:
+    trouble = nobody_changes(store.processes(), now)
+    if trouble:
+        reason, _, hint = trouble.partition(". ")
+        raise UnreachableError(f"nothing was proposed: {reason[:1].lower()}{reason[1:]}", hint)
+
+
+def _named(by: str) -> str:
+    found = _line(by)
+    if not found:
+        raise UsageError("nobody is named", "Say who does this, with --by.")
+    return found
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]

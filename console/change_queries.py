@@ -1,0 +1,280 @@
+"""What pages and command both read about changes: the queue, one change, and what each endpoint can be changed to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from console.change_words import asks_words, is_proved, progress_words, proof_words, state_words, verdict_words
+from console.deployment import UNSEEN
+from console.words import BEAT_LATE_SECONDS, age_words, clock
+from db import Store
+from tierdeck.changes.change import Change, State, Step
+from tierdeck.changes.proof import Proof
+from tierdeck.changes.strategies import PURPOSES, strategies_of
+from tierdeck.deployed import Deployed, Stated
+from tierdeck.errors import UsageError
+from tierdeck.fleet import Endpoint
+from tierdeck.tiers import Tier
+
+PROCESS = "controller"
+_START = "`tierdeck up` starts it; alone it is `python -m controller`."
+_NO_L2 = (
+    "L2 is no part of this endpoint: it is as large as the data directories of the pool's workers. A PVC's size limits "
+    "nothing"
+)
+_FIXED: Mapping[str, Mapping[Tier, str]] = {
+    "hyperpod": {Tier.L2: _NO_L2},
+    "hyperpod-jumpstart": {
+        Tier.L0: "a JumpStartModel has no arguments of the engine, and L0 is one",
+        Tier.L2: _NO_L2,
+    },
+    "production-stack": {Tier.L2: _NO_L2},
+}
+"""Tiers that a backend has no field for; what depends on the endpoint is refused by the preview."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One change in a list.
+
+    Attributes:
+        asks: `prefixaware → roundrobin`.
+        state: in words with its shape; `progress`: in a sentence or two.
+        verdict: of the proof, in words; empty: none (yet).
+        ended_at: epoch seconds; None: it is open.
+    """
+
+    id: int
+    cluster: str
+    endpoint: str
+    asks: str
+    state: str
+    progress: str
+    verdict: str
+    by: str
+    reason: str
+    proposed_at: float
+    ended_at: float | None
+    reverts: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDetail:
+    """One change with its history, and what can be done with it.
+
+    Attributes:
+        no_approval, no_cancel, no_revert: why that can't be done now, one sentence; empty: it can.
+        trouble: why nobody works on it; empty: somebody does, or it is over.
+    """
+
+    change: Change
+    steps: tuple[Step, ...]
+    no_approval: str
+    no_cancel: str
+    no_revert: str
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One strategy that an endpoint's router has.
+
+    Attributes:
+        purpose: what it is for.
+        why_not: why it can't be chosen now; empty: it can.
+    """
+
+    strategy: str
+    purpose: str
+    is_current: bool
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointOffers:
+    """What an endpoint can be changed to.
+
+    Attributes:
+        strategy: as configured; running: as the pods carry it.
+        proof: of the last probe; `proof_words` says what it means for the strategy configured now.
+        strategies: empty where it can't be told which router there is; `no_strategies` says why.
+        no_resize: by tier why it can't be resized; a tier that is missing can.
+        open_change: the one that is under way.
+        why_not: why nothing can be changed now; empty: it can.
+    """
+
+    cluster: str
+    endpoint: str
+    backend: str
+    strategy: Stated
+    running: Stated
+    proof: Proof | None
+    proof_words: str
+    is_proved: bool
+    strategies: tuple[Offer, ...]
+    no_strategies: str
+    no_resize: Mapping[Tier, str]
+    open_change: Change | None
+    why_not: str
+
+
+def change_of(store: Store, change_id: int) -> Change:
+    """One change.
+
+    Raises:
+        UsageError: there is none with that number.
+    """
+    found = store.change(change_id)
+    if found is None:
+        raise UsageError(f"there is no change {change_id}", "`tierdeck changes` lists them.")
+    return found
+
+
+def change_rows(
+    store: Store, cluster: str | None = None, endpoint: str | None = None, limit: int = 100
+) -> tuple[ChangeRow, ...]:
+    """The newest first."""
+    return tuple(change_row(one) for one in store.changes(cluster, endpoint, limit))
+
+
+def change_row(change: Change) -> ChangeRow:
+    return ChangeRow(
+        change.id,
+        change.cluster,
+        change.endpoint,
+        asks_words(change),
+        state_words(change.state),
+        progress_words(change),
+        "" if change.proof is None else verdict_words(change.proof),
+        change.by,
+        change.reason,
+        change.proposed_at,
+        change.ended_at,
+        change.reverts,
+    )
+
+
+def change_detail(store: Store, change_id: int, now: float) -> ChangeDetail:
+    """One change with everything about it.
+
+    Raises:
+        UsageError: there is none with that number.
+    """
+    change = change_of(store, change_id)
+    steps = tuple(store.change_steps(change_id))
+    trouble = "" if change.state.is_over else nobody_changes(store.processes(), now)
+    return ChangeDetail(change, steps, why_no_approval(change), why_no_cancel(change), why_no_revert(change), trouble)
+
+
+def offers(store: Store, cluster: str, endpoint: str, now: float) -> EndpointOffers:
+    """What this endpoint can be changed to, as far as it is known before anybody looks at the cluster.
+
+    Raises:
+        UsageError: there is no such endpoint.
+    """
+    declared = next((one for one in store.endpoints(cluster) if one.name == endpoint), None)
+    if declared is None:
+        raise UsageError(
+            f"there is no endpoint {endpoint!r} in cluster {cluster!r}", "`tierdeck endpoints` lists them."
+        )
+    deployed = next((one for one in store.deployed(cluster) if one.endpoint == endpoint), None)
+    strategy, running = stated_strategies(declared, deployed)
+    under_way = open_change(store, cluster, endpoint)
+    blocked = _blocked(store, cluster, endpoint, under_way, now)
+    backend = deployed.backend if deployed is not None else declared.backend
+    names = strategies_of(backend, strategy.value)
+    proof = store.last_proof(cluster, endpoint)
+    return EndpointOffers(
+        cluster,
+        endpoint,
+        backend,
+        strategy,
+        running,
+        proof,
+        proof_words(proof, strategy.value, now) if strategy.value else "",
+        is_proved(proof, strategy.value),
+        tuple(_offer(name, strategy.value, blocked) for name in names),
+        ""
+        if names
+        else strategy.reason or f"which strategies a router has that calls one {strategy.value!r} is not known",
+        _FIXED.get(backend, {}),
+        under_way,
+        blocked,
+    )
+
+
+def stated_strategies(declared: Endpoint, deployed: Deployed | None) -> tuple[Stated, Stated]:
+    """As configured, and as the pods carry it."""
+    if deployed is not None:
+        return deployed.configured.strategy, deployed.effective.strategy
+    unseen = Stated.unknown(UNSEEN)
+    return (Stated(declared.strategy, "as declared") if declared.strategy else unseen), unseen
+
+
+def open_change(store: Store, cluster: str, endpoint: str) -> Change | None:
+    """The endpoint's change that is not over; there is one at most."""
+    return next((one for one in store.open_changes(cluster) if one.endpoint == endpoint), None)
+
+
+def why_no_approval(change: Change) -> str:
+    """Why it can't be approved; empty: it can."""
+    if change.state is State.PROPOSED:
+        return "there is no preview to approve yet"
+    if change.state is not State.PREVIEWED:
+        return f"it is {_called(change.state)}"
+    only = change.preview.plan.exports_only if change.preview is not None else ""
+    return f"it is not written here: {only}" if only else ""
+
+
+def why_no_cancel(change: Change) -> str:
+    """Why it can't be cancelled; empty: it can."""
+    if change.state in (State.PROPOSED, State.PREVIEWED, State.APPROVED):
+        return ""
+    return f"it is {_called(change.state)}" + ("" if change.state.is_over else ": once it ends it can be reverted")
+
+
+def why_no_revert(change: Change) -> str:
+    """Why it can't be reverted; empty: it can."""
+    if not change.state.is_over:
+        return f"it is {_called(change.state)}, and not over"
+    if change.state is State.ROLLED_BACK:
+        return "what was there before is back already"
+    return "" if change.state in (State.KEPT, State.FAILED) else "nothing of it was written"
+
+
+def nobody_changes(processes: pd.DataFrame, now: float) -> str:
+    """Why no controller takes changes now, in a sentence with what to do; empty: one is alive.
+
+    Args:
+        processes: as `Store.processes`.
+    """
+    own = processes[processes["name"] == PROCESS]
+    if own.empty:
+        return f"No controller runs that could make changes. {_START}"
+    beats = [one.timestamp() for one in own["beat_at"]]
+    alive = [at for at, stopped in zip(beats, own["stopped_at"].notna(), strict=True) if not stopped]
+    if alive and now - max(alive) <= BEAT_LATE_SECONDS:
+        return ""
+    silent = age_words(max(0.0, now - max(beats)))
+    return f"No controller runs any more that could make changes; its last heartbeat was {silent} ago. {_START}"
+
+
+def _offer(name: str, current: str, blocked: str) -> Offer:
+    is_current = name == current
+    return Offer(name, PURPOSES.get(name, ""), is_current, "it is configured already" if is_current else blocked)
+
+
+def _blocked(store: Store, cluster: str, endpoint: str, under_way: Change | None, now: float) -> str:
+    if under_way is not None:
+        return f"change {under_way.id} of this endpoint is under way: {asks_words(under_way)}, {under_way.state}"
+    window = store.frozen(cluster, endpoint, now)
+    if window is not None:
+        return f"changes are frozen until {clock(window.ends_at, now)} by {window.by}: {window.why}"
+    return nobody_changes(store.processes(), now)
+
+
+def _called(state: State) -> str:
+    return str(state).replace("_", " ")
