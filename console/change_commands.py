@@ -90,10 +90,13 @@ def revert(store: Store, change_id: int, who: Who, now: float) -> Change:
     return store.propose(change)
 
 
-def approve(store: Store, change_id: int, by: str, now: float, *, seen_at: float | None = None) -> Change:
+def approve(
+    store: Store, change_id: int, by: str, now: float, *, seen_at: float | None = None, reason: str = ""
+) -> Change:
     """Let the controller write it.
 
     Args:
+        reason: why; empty: what the proposer said stays.
         seen_at: of the preview that the approver looked at; None: the newest is meant.
 
     Raises:
@@ -104,7 +107,7 @@ def approve(store: Store, change_id: int, by: str, now: float, *, seen_at: float
         raise UsageError(
             f"the preview of change {change_id} is another one by now", "Look at it again before you approve it."
         )
-    return store.approve_change(change_id, _named(by), now)
+    return store.approve_change(change_id, _named(by), now, _line(reason))
 
 
 def cancel(store: Store, change_id: int, by: str, now: float) -> Change:

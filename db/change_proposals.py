@@ -46,8 +46,11 @@ def write_proposal(connection: Connection, change: Change) -> Change:
     return stored
 
 
-def write_approval(connection: Connection, number: int, by: str, at: float) -> Change:
+def write_approval(connection: Connection, number: int, by: str, at: float, reason: str = "") -> Change:
     """Approved as it was previewed.
+
+    Args:
+        reason: why, where the approver says it; else what the proposer said stays.
 
     Raises:
         UsageError: no such change, or nothing of it can be approved now.
@@ -59,6 +62,7 @@ def write_approval(connection: Connection, number: int, by: str, at: float) -> C
         reason = change.preview.plan.exports_only
         raise UsageError(f"change {number} can't be made from here: {reason}", f"`tierdeck export-change {number}`.")
     after = replace(change, state=State.APPROVED, approved_by=by, approved_at=at, outcome="", next_step="")
+    after = replace(after, reason=reason or change.reason)
     _take(connection, after, at)
     add_step(connection, Step(number, at, State.APPROVED, by, f"{by} approves it as previewed"))
     _record(connection, by, "approve_change", after)

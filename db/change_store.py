@@ -56,14 +56,17 @@ class ChangeStore:
         with self._database.read() as connection:
             return read_change_steps(connection, number)
 
-    def approve_change(self, number: int, by: str, at: float) -> Change:
+    def approve_change(self, number: int, by: str, at: float, reason: str = "") -> Change:
         """Somebody wants it as it was previewed; leaves a step and an audit row.
+
+        Args:
+            reason: why, where the approver says it.
 
         Raises:
             UsageError: no such change, or it can't be approved now, with the reason.
         """
         with self._database.write() as connection:
-            return write_approval(connection, number, by, at)
+            return write_approval(connection, number, by, at, reason)
 
     def cancel_change(self, number: int, by: str, at: float) -> Change:
         """Nothing of it will be written; leaves a step and an audit row.

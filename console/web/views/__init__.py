@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from console.web.views import admin, alerts, endpoint, fleet, pool
+from console.web.views import admin, alerts, changes, endpoint, fleet, pool, routing, tiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class View:
 VIEWS = (
     View("Fleet", "fleet", fleet.render),
     View("Endpoint", "endpoint", endpoint.render),
+    View("Routing", "routing", routing.render),
+    View("Tiers", "tiers", tiers.render),
+    View("Changes", "changes", changes.render),
     View("Alerts", "alerts", alerts.render),
     View("L2 pool", "pool", pool.render),
     View("Admin", "admin", admin.render),

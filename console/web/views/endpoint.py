@@ -20,6 +20,7 @@ from console.web.figures.ttft import ttft_lines
 from console.web.header import header
 from console.web.live import live, tell
 from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_numbers, time_axis
+from console.web.pick import chosen, pick, tell_if_gone
 from console.web.replica_table import draw_replicas
 from console.web.tenants import draw_tenants
 from tierdeck.computation import computation
@@ -38,38 +39,13 @@ def render() -> None:
         header("Endpoint", lambda _: "")
         no_endpoints()
         return
-    window = header("Endpoint", lambda _: "", lambda: _pick(known))
-    name = st.query_params.get("endpoint")
-    if name is not None and _chosen(known)[1] != name:
-        st.warning(
-            escaped(f"There is no endpoint {name!r} any more, or not in that cluster: this is {_chosen(known)[1]}.")
-        )
-    live("endpoint", lambda: _body(_page(known, window), _chosen(known)), queries.refresh_seconds(window))
-
-
-def _pick(known: tuple[tuple[str, str], ...]) -> None:
-    """The selector; the URL tells the first choice and follows the next ones."""
-    wanted = _chosen(known)
-    several = len({cluster for cluster, _ in known}) > 1
-    st.selectbox(
-        "Endpoint", known, index=known.index(wanted), key="chosen", on_change=_remember, label_visibility="collapsed",
-        format_func=lambda one: " / ".join(one) if several else one[1], width=320,
-    )  # fmt: skip
-
-
-def _remember() -> None:
-    cluster, name = st.session_state["chosen"]
-    st.query_params["cluster"], st.query_params["endpoint"] = cluster, name
-
-
-def _chosen(known: tuple[tuple[str, str], ...]) -> tuple[str, str]:
-    """What the URL names; the first endpoint where it names none that exists."""
-    cluster, name = st.query_params.get("cluster"), st.query_params.get("endpoint")
-    return next((one for one in known if one[1] == name and cluster in (None, one[0])), known[0])
+    window = header("Endpoint", lambda _: "", lambda: pick(known))
+    tell_if_gone(known)
+    live("endpoint", lambda: _body(_page(known, window), chosen(known)), queries.refresh_seconds(window))
 
 
 def _page(known: tuple[tuple[str, str], ...], window: str) -> EndpointPage:
-    cluster, name = _chosen(known)
+    cluster, name = chosen(known)
     return queries.endpoint_view(cluster, name, window, time.time())
 
 

@@ -1,0 +1,70 @@
+"""Parts of a change that dialog and page draw alike: what would be written, what it costs, why it is refused."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from console.change_words import SHAPES, cost_words
+from console.web.escape import escaped, marked
+from console.web.palette import Palette
+from tierdeck.changes.change import Change, State
+from tierdeck.changes.plan import Preview
+
+_DIFF_HEIGHT = 320
+_MANY_LINES = 14
+_COURSE = (
+    (State.PROPOSED, "looked at"),
+    (State.APPROVED, "approved"),
+    (State.APPLYING, "applied"),
+    (State.PROVING, "proved"),
+    (State.OBSERVING, "observed"),
+    (State.KEPT, "kept"),
+)
+"""The way of a change that goes well, in the words of what is done once a state is behind it."""
+_AT = {State.PREVIEWED: 1, State.KEPT: len(_COURSE)}
+_WHOLE = {state: number for number, (state, _) in enumerate(_COURSE)} | _AT
+
+
+def draw_preview(preview: Preview) -> None:
+    """The exact diff, what restarts, which cache is lost, and what to know before."""
+    plan = preview.plan
+    restarts, loses = cost_words(plan)
+    for warning in plan.warnings:
+        st.markdown(f"▲ {marked(warning)}")
+    st.markdown(f"{'↻' if plan.restarts else '●'} {escaped(restarts)} {escaped(loses)}")
+    if preview.diff:
+        many = preview.diff.count("\n") > _MANY_LINES
+        st.caption("What would be written, as the API server answers to a dry run; nothing is written yet.")
+        st.code(preview.diff, language="diff", height=_DIFF_HEIGHT if many else "content")
+
+
+def draw_refusals(change: Change) -> None:
+    """Each reason with what to do instead."""
+    st.markdown("⊘ **Refused: nothing was written.**")
+    for one in change.refusals:
+        fix = f"  \n{marked(one.fix)}" if one.fix else ""
+        st.markdown(f"- {marked(one.reason)}{fix}")
+    if not change.refusals and change.outcome:
+        st.markdown(escaped(change.outcome))
+
+
+def draw_course(change: Change, palette: Palette) -> None:
+    """Where it is on the way that a change goes, in one line of shapes and words."""
+    at = _WHOLE.get(change.state)
+    if at is None:
+        st.html(
+            f"<div role='status' style='font-weight:600'>{SHAPES[change.state]} "
+            f"{escape(str(change.state).replace('_', ' '))}</div>"
+        )
+        return
+    parts = []
+    for number, (_, done) in enumerate(_COURSE):
+        shape = "●" if number < at else "◑" if number == at else "○"
+        weight = "600" if number == at else "400"
+        color = palette.text if number <= at else palette.muted
+        parts.append(f"<span style='color:{color};font-weight:{weight};white-space:nowrap'>{shape} {done}</span>")
+    st.html(
+        f"<div role='status' style='display:flex;flex-wrap:wrap;gap:6px 22px;font-size:15px'>{''.join(parts)}</div>"
+    )
