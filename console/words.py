@@ -131,3 +131,8 @@ def short_reason(reason: str) -> str:
     if any(words in reason for words in ("no prompt tokens", "no requests", "no observations")):
         return "no traffic"
     return "not known"
+
+
+def sentence(text: str) -> str:
+    """A reason as it stands alone: a capital first, one full stop last."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

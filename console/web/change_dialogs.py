@@ -21,6 +21,7 @@ from console.web.change_parts import draw_preview, draw_refusals
 from console.web.escape import escaped, marked
 from console.web.live import tell
 from console.web.navigation import go
+from console.words import sentence
 from db import Store
 from tierdeck.changes.change import Change, State
 from tierdeck.changes.wish import Wish
@@ -155,7 +156,7 @@ def _confirm(found: ChangeDetail) -> None:
     for note in change.notes:
         st.caption(escaped(note_words(note)))
     if found.no_approval:
-        st.warning(marked(f"{found.no_approval[:1].upper()}{found.no_approval[1:]}."))
+        st.warning(marked(sentence(found.no_approval)))
     needs_other = load_settings().changes_second_person
     if needs_other:
         st.info("Somebody else has to approve it (TIERDECK_CHANGES_SECOND_PERSON): leave it open for them.")

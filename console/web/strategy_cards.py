@@ -10,6 +10,7 @@ from console.change_queries import EndpointOffers, Offer
 from console.web import change_dialogs
 from console.web.escape import escaped, marked
 from console.web.palette import Palette
+from console.words import sentence
 from tierdeck.changes.wish import Wish
 
 _IN_A_ROW = 4
@@ -38,7 +39,7 @@ def _card(page: EndpointOffers, offer: Offer, palette: Palette) -> None:
             st.button("Configured", key=f"switch-{offer.strategy}", disabled=True, width="stretch")
             return
         if offer.why_not:
-            st.caption(f"⊘ {marked(_sentence(offer.why_not))}")
+            st.caption(f"⊘ {marked(sentence(offer.why_not))}")
         if st.button("Switch", key=f"switch-{offer.strategy}", type="primary", disabled=bool(offer.why_not),
                      width="stretch"):  # fmt: skip
             change_dialogs.ask_for((page.cluster, page.endpoint), Wish(strategy=offer.strategy))
@@ -64,7 +65,3 @@ def draw_evidence(page: EndpointOffers) -> None:
         return
     with st.expander(f"What did the last probe see? {proof.requests} requests in {proof.seconds:.1f} s"):
         st.markdown("\n".join(f"- {escaped(one)}" for one in proof.evidence))
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -10,6 +10,7 @@ from console import change_reads, queries
 from console.web import change_dialogs, palette
 from console.web.change_cards import draw_change
 from console.web.change_table import draw_table
+from console.web.empty import no_endpoints
 from console.web.escape import escaped
 from console.web.live import live
 
@@ -41,4 +42,8 @@ def _body() -> None:
     if asked.isdecimal():
         draw_change(change_reads.opened_change(int(asked), now), colors)
         return
-    draw_table(change_reads.changes_view(now), colors, now, with_endpoint=True)
+    rows = change_reads.changes_view(now)
+    if not rows and not queries.fleet().endpoints:
+        no_endpoints()
+        return
+    draw_table(rows, colors, now, with_endpoint=True)

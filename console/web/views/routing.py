@@ -15,6 +15,7 @@ from console.web.escape import escaped, marked
 from console.web.live import live, tell
 from console.web.pick import chosen, pick, tell_if_gone
 from console.web.strategy_cards import draw_cards, draw_evidence
+from console.words import sentence
 from tierdeck.errors import TierdeckError
 
 _EVERY_SECONDS = 3.0
@@ -55,7 +56,7 @@ def _body(whose: tuple[str, str]) -> None:
     page = change_reads.offers_view(whose, now)
     draw_strip(colors, whose)
     if page.why_not:
-        st.warning(marked(f"{page.why_not[:1].upper()}{page.why_not[1:].rstrip('.')}."))
+        st.markdown(f"⊘ {marked(sentence(page.why_not))}")
     draw_cards(page, colors)
     draw_evidence(page)
     st.subheader("What was changed lately?", anchor=False)

@@ -17,6 +17,7 @@ from console.web.live import live, tell
 from console.web.pick import chosen, pick, tell_if_gone
 from console.web.resize_form import draw_form
 from console.windows import DEFAULT
+from console.words import sentence
 from tierdeck.errors import TierdeckError
 
 _EVERY_SECONDS = 5.0
@@ -61,7 +62,7 @@ def _sizes(whose: tuple[str, str]) -> None:
     draw_deployment(queries.endpoint_view(*whose, DEFAULT, now).deployment)
     why_not = change_reads.offers_view(whose, now).why_not
     if why_not:
-        st.warning(marked(f"{why_not[:1].upper()}{why_not[1:].rstrip('.')}."))
+        st.markdown(f"⊘ {marked(sentence(why_not))}")
 
 
 def _lately(whose: tuple[str, str]) -> None:
