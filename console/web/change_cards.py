@@ -56,7 +56,7 @@ def _written(change: Change) -> None:
     if change.refusals:
         draw_refusals(change)
     if change.preview is not None:
-        draw_preview(change.preview)
+        draw_preview(change.preview, change.state)
     elif not change.refusals:
         st.markdown("Nothing is planned yet.")
 

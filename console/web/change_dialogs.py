@@ -58,7 +58,7 @@ def draw_asked() -> None:
     """The dialog that was asked for, if any."""
     asked = st.session_state.get(_ASKED)
     if asked is not None:
-        _change(asked)
+        st.dialog(_heading(asked), width="large", on_dismiss=_dismissed)(_change)(asked)
 
 
 def _open(asked: _Asked) -> None:
@@ -82,7 +82,6 @@ def _dismissed() -> None:
                 change_reads.act(lambda store: cancel(store, number, name(), time.time()))
 
 
-@st.dialog("Change", width="large", on_dismiss=_dismissed)
 def _change(asked: _Asked) -> None:
     if _NUMBER not in st.session_state and not _propose(asked):
         return
@@ -106,6 +105,12 @@ def _change(asked: _Asked) -> None:
     else:
         _forget()
         go("changes", change=str(number))
+
+
+def _heading(asked: _Asked) -> str:
+    if asked.wish is None:
+        return f"Take change {asked.reverts} back?"
+    return f"Resize {asked.endpoint}?" if asked.wish.is_resize else f"Switch {asked.endpoint} to {asked.wish.strategy}?"
 
 
 def _title(change: Change) -> str:

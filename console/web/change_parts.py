@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from console.change_words import SHAPES, cost_words
+from console.change_words import SHAPES, asks_words, cost_words, state_words
 from console.web.escape import escaped, marked
 from console.web.palette import Palette
 from tierdeck.changes.change import Change, State
@@ -24,10 +24,17 @@ _COURSE = (
 )
 """The way of a change that goes well, in the words of what is done once a state is behind it."""
 _AT = {State.PREVIEWED: 1, State.KEPT: len(_COURSE)}
+_WOULD, _WAS = "What would be written, as a dry run answered; nothing is written yet.", "What is written, as previewed."
+_SAID_OF_DIFF = {
+    State.PREVIEWED: _WOULD,
+    State.APPROVED: _WOULD,
+    **dict.fromkeys((State.APPLYING, State.PROVING, State.OBSERVING, State.KEPT, State.ROLLED_BACK), _WAS),
+    State.FAILED: "What was to be written, as previewed; what came of it is said above.",
+}
 _WHOLE = {state: number for number, (state, _) in enumerate(_COURSE)} | _AT
 
 
-def draw_preview(preview: Preview) -> None:
+def draw_preview(preview: Preview, state: State = State.PREVIEWED) -> None:
     """The exact diff, what restarts, which cache is lost, and what to know before."""
     plan = preview.plan
     restarts, loses = cost_words(plan)
@@ -36,7 +43,7 @@ def draw_preview(preview: Preview) -> None:
     st.markdown(f"{'↻' if plan.restarts else '●'} {escaped(restarts)} {escaped(loses)}")
     if preview.diff:
         many = preview.diff.count("\n") > _MANY_LINES
-        st.caption("What would be written, as the API server answers to a dry run; nothing is written yet.")
+        st.caption(_SAID_OF_DIFF.get(state, "What was to be written, as a dry run answered; nothing of it was."))
         st.code(preview.diff, language="diff", height=_DIFF_HEIGHT if many else "content")
 
 
@@ -67,4 +74,17 @@ def draw_course(change: Change, palette: Palette) -> None:
         parts.append(f"<span style='color:{color};font-weight:{weight};white-space:nowrap'>{shape} {done}</span>")
     st.html(
         f"<div role='status' style='display:flex;flex-wrap:wrap;gap:6px 22px;font-size:15px'>{''.join(parts)}</div>"
+    )
+
+
+def draw_open(change: Change | None, palette: Palette) -> None:
+    """The change that is under way, with the way to it; nothing where there is none."""
+    if change is None:
+        return
+    link = f"color:{palette.primary};font-weight:600;text-decoration:none"
+    st.html(
+        f"<div role='status' style='border:1px solid {palette.border};border-left:4px solid {palette.primary};"
+        f"border-radius:8px;padding:8px 14px;background:{palette.raised}'>{escape(state_words(change.state))} &ensp;"
+        f"<a href='changes?change={change.id}' target='_self' style='{link}'>Change {change.id}</a>&ensp;"
+        f"{escape(asks_words(change))}, by {escape(change.by)}</div>"
     )

@@ -10,6 +10,7 @@ from console.change_queries import EndpointOffers
 from console.web import change_dialogs
 from console.web.escape import marked
 from console.web.live import tell
+from console.words import sentence
 from tierdeck.changes.wish import L0Wish, Wish
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.tiers import Tier
@@ -37,6 +38,8 @@ def draw_form(page: EndpointOffers) -> None:
                 )  # fmt: skip
                 if reason:
                     st.caption(f"⊘ {marked(reason)}")
+        if page.why_not:
+            st.caption(f"⊘ {marked(sentence(page.why_not))}")
         is_asked = st.form_submit_button("Resize", type="primary", disabled=bool(page.why_not))
     st.caption("Nothing is written yet: the next step shows what would be, and what restarts.")
     if is_asked:

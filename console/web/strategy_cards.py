@@ -32,16 +32,16 @@ def draw_cards(page: EndpointOffers, palette: Palette) -> None:
 
 def _card(page: EndpointOffers, offer: Offer, palette: Palette) -> None:
     name = f"strategy-{offer.strategy}"
-    with st.container(border=True, key=name, height="stretch"):
-        st.html(_title(page, offer, palette))
-        st.caption(escaped(offer.purpose))
-        if offer.is_current:
-            st.button("Configured", key=f"switch-{offer.strategy}", disabled=True, width="stretch")
-            return
-        if offer.why_not:
-            st.caption(f"⊘ {marked(sentence(offer.why_not))}")
-        if st.button("Switch", key=f"switch-{offer.strategy}", type="primary", disabled=bool(offer.why_not),
-                     width="stretch"):  # fmt: skip
+    with st.container(border=True, key=name, height="stretch", vertical_alignment="distribute"):
+        with st.container(gap="small"):
+            st.html(_title(page, offer, palette))
+            st.caption(escaped(offer.purpose))
+            if offer.why_not and not offer.is_current:
+                st.caption(f"⊘ {marked(sentence(offer.why_not))}")
+        label = "Configured" if offer.is_current else "Switch"
+        is_off = offer.is_current or bool(offer.why_not)
+        if st.button(label, key=f"switch-{offer.strategy}", type="secondary" if is_off else "primary",
+                     disabled=is_off, width="stretch"):  # fmt: skip
             change_dialogs.ask_for((page.cluster, page.endpoint), Wish(strategy=offer.strategy))
 
 

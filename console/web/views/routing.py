@@ -9,13 +9,13 @@ import streamlit as st
 from console import change_reads, queries
 from console.web import change_dialogs, palette
 from console.web.alert_strip import draw_strip
+from console.web.change_parts import draw_open
 from console.web.change_table import draw_table
 from console.web.empty import no_endpoints
-from console.web.escape import escaped, marked
+from console.web.escape import escaped
 from console.web.live import live, tell
 from console.web.pick import chosen, pick, tell_if_gone
 from console.web.strategy_cards import draw_cards, draw_evidence
-from console.words import sentence
 from tierdeck.errors import TierdeckError
 
 _EVERY_SECONDS = 3.0
@@ -55,8 +55,7 @@ def _body(whose: tuple[str, str]) -> None:
     now, colors = time.time(), palette.current()
     page = change_reads.offers_view(whose, now)
     draw_strip(colors, whose)
-    if page.why_not:
-        st.markdown(f"⊘ {marked(sentence(page.why_not))}")
+    draw_open(page.open_change, colors)
     draw_cards(page, colors)
     draw_evidence(page)
     st.subheader("What was changed lately?", anchor=False)

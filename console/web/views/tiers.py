@@ -9,15 +9,15 @@ import streamlit as st
 from console import change_reads, queries
 from console.web import change_dialogs, palette
 from console.web.alert_strip import draw_strip
+from console.web.change_parts import draw_open
 from console.web.change_table import draw_table
 from console.web.deployment import draw_deployment
 from console.web.empty import no_endpoints
-from console.web.escape import escaped, marked
+from console.web.escape import escaped
 from console.web.live import live, tell
 from console.web.pick import chosen, pick, tell_if_gone
 from console.web.resize_form import draw_form
 from console.windows import DEFAULT
-from console.words import sentence
 from tierdeck.errors import TierdeckError
 
 _EVERY_SECONDS = 5.0
@@ -59,10 +59,8 @@ def _status() -> None:
 def _sizes(whose: tuple[str, str]) -> None:
     now = time.time()
     draw_strip(palette.current(), whose)
+    draw_open(change_reads.offers_view(whose, now).open_change, palette.current())
     draw_deployment(queries.endpoint_view(*whose, DEFAULT, now).deployment)
-    why_not = change_reads.offers_view(whose, now).why_not
-    if why_not:
-        st.markdown(f"⊘ {marked(sentence(why_not))}")
 
 
 def _lately(whose: tuple[str, str]) -> None:
