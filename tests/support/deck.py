@@ -39,6 +39,13 @@ class Deck:
         with urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
+    def state(self) -> Any:
+        """The simulated fleet as its admin API tells it, the truth included."""
+        admin = re.search(r"http://127\.0\.0\.1:\d+/admin", self.log.read_text())
+        assert admin is not None
+        with urlopen(admin[0], timeout=30) as answer:
+            return json.load(answer)
+
     def ask(self, *args: str) -> Any:
         done = subprocess.run(
             [TIERDECK, *args, "--json"], env=self.environment, capture_output=True, timeout=120, check=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 from db import Store
@@ -70,6 +71,23 @@ def make(store: Store, one: MadeChange, at: float) -> Change:
         if state is one.state:
             break
     return change
+
+
+def bring_to_preview(store: Store) -> Change:
+    """What was proposed just now, as a controller would that is well."""
+    at = time.time()
+    claimed = store.claim_change(CLUSTER, HOLDER, at, 60)
+    assert claimed is not None
+    made = replace(claimed, preview=preview(claimed.wish.strategy or "prefixaware", at))
+    return _move(store, made, State.PREVIEWED, at)
+
+
+def refuse(store: Store, why: Refusal) -> Change:
+    """What was proposed just now."""
+    at = time.time()
+    claimed = store.claim_change(CLUSTER, HOLDER, at, 60)
+    assert claimed is not None
+    return _move(store, replace(claimed, refusals=(why,), ended_at=at), State.REFUSED, at)
 
 
 def _filled(change: Change, one: MadeChange, state: State, at: float) -> Change:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from db import Store
 from tests.support.console_store import CLUSTER, fill, usual_fleet
-from tests.support.made_changes import DIFF, HOLDER, MadeChange, make
+from tests.support.made_changes import DIFF, HOLDER, MadeChange, bring_to_preview, make, refuse
 from tests.unit.console.test_views import open_view, words
 from tierdeck.changes.change import State
 from tierdeck.changes.plan import Refusal
@@ -139,3 +139,55 @@ def test_sizes_are_proposed_as_they_are_typed(store: Store, endpoint: str) -> No
     app.button[0].click().run()
     (change,) = store.changes(CLUSTER, endpoint)
     assert change.wish == Wish(l1_bytes=40 * 2**30)
+
+
+def _dialog(app: AppTest) -> str:
+    return words(app) + " ".join(one.value for one in app.code)
+
+
+def test_confirming_writes_the_reason_and_who_confirmed(store: Store, endpoint: str, now: float) -> None:
+    app = open_view("routing", endpoint=endpoint, cluster=CLUSTER)
+    app.button(key="switch-session").click().run()
+    bring_to_preview(store)
+    app.run()
+    assert DIFF.strip() in _dialog(app)
+    (change,) = store.changes(CLUSTER, endpoint)
+    app.text_input(key=f"change_why_{change.id}").set_value("long chats")
+    app.text_input(key=f"change_who_{change.id}").set_value("mara")
+    app.button(key="change_confirmed").click().run()
+    approved = store.change(change.id)
+    assert approved is not None
+    assert (approved.state, approved.approved_by, approved.reason) == (State.APPROVED, "mara", "long chats")
+
+
+def test_what_is_refused_is_said_in_the_dialog(store: Store, endpoint: str, now: float) -> None:
+    app = open_view("routing", endpoint=endpoint, cluster=CLUSTER)
+    app.button(key="switch-kvaware").click().run()
+    refuse(store, Refusal("kvaware_chat", "chat requests were seen 4 min ago", "Take prefixaware"))
+    app.run()
+    assert "chat requests were seen 4 min ago" in words(app)
+    assert "change_confirmed" not in _enabled(app)
+
+
+def test_without_a_name_it_is_asked_before_anything_is_proposed(
+    store: Store, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERDECK_CONSOLE_ADDRESS", "0.0.0.0")
+    app = open_view("routing", endpoint=endpoint, cluster=CLUSTER)
+    app.button(key="switch-session").click().run()
+    assert not store.changes(CLUSTER, endpoint)
+    app.text_input(key="change_who_first").set_value("mara")
+    next(one for one in app.button if one.label == "Show what would be written").click().run()
+    (change,) = store.changes(CLUSTER, endpoint)
+    assert change.by == "mara"
+
+
+def test_where_a_second_person_is_needed_nobody_confirms_their_own(
+    store: Store, endpoint: str, now: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERDECK_CHANGES_SECOND_PERSON", "true")
+    app = open_view("routing", endpoint=endpoint, cluster=CLUSTER)
+    app.button(key="switch-session").click().run()
+    bring_to_preview(store)
+    app.run()
+    assert not _enabled(app)["change_confirmed"]
