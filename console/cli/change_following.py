@@ -26,7 +26,7 @@ class Following:
 
     def __init__(self, store: Store, change_id: int) -> None:
         self._store = store
-        self._id = change_id
+        self.id = change_id
         self._told = 0
 
     def until(self, is_done: Done, limit_seconds: float) -> Change:
@@ -37,7 +37,7 @@ class Following:
         """
         started_at = asked_at = time.monotonic()
         while True:
-            change = change_of(self._store, self._id)
+            change = change_of(self._store, self.id)
             self._tell()
             if is_done(change):
                 return change
@@ -46,12 +46,12 @@ class Following:
                 asked_at = now
                 self._check_alive(change)
             if now - started_at > limit_seconds:
-                waited = f"change {self._id} is still {change.state} after {format_seconds(limit_seconds)}"
-                raise UnreachableError(waited, how_to_follow(self._id))
+                waited = f"change {self.id} is still {change.state} after {format_seconds(limit_seconds)}"
+                raise UnreachableError(waited, how_to_follow(self.id))
             time.sleep(_PAUSE_SECONDS)
 
     def _tell(self) -> None:
-        steps = self._store.change_steps(self._id)
+        steps = self._store.change_steps(self.id)
         for step in steps[self._told :]:
             at = datetime.fromtimestamp(step.at, UTC).strftime("%H:%M:%S")
             print(f"{at}  {state_words(step.state)}  {step.words}", file=sys.stderr, flush=True)
@@ -61,7 +61,7 @@ class Following:
         trouble = nobody_changes(self._store.processes(), time.time())
         if trouble:
             reason, _, hint = trouble.partition(". ")
-            raise UnreachableError(f"change {self._id} stays {change.state}: {reason}", hint)
+            raise UnreachableError(f"change {self.id} stays {change.state}: {reason}", hint)
 
 
 def is_looked_at(change: Change) -> bool:
@@ -71,14 +71,16 @@ def is_looked_at(change: Change) -> bool:
 
 def is_at_rest(change: Change) -> bool:
     """It is over, or waits for a person."""
-    return change.state.is_over or (change.state is State.PREVIEWED and not goes_on_by_itself(change))
+    return change.state.is_over or needs_approval(change)
 
 
-def goes_on_by_itself(change: Change) -> bool:
-    """From its preview, with nobody's doing."""
-    only = change.preview is not None and change.preview.plan.exports_only
-    return change.is_approved_at_once and not only and not change.next_step
+def needs_approval(change: Change) -> bool:
+    """It is previewed, and goes no further by itself."""
+    only = change.preview is not None and bool(change.preview.plan.exports_only)
+    return change.state is State.PREVIEWED and (not change.is_approved_at_once or only or bool(change.next_step))
 
 
 def how_to_follow(change_id: int) -> str:
-    return f"`tierdeck change {change_id} --wait` follows it, `tierdeck cancel {change_id}` ends it if nothing is written."
+    return (
+        f"`tierdeck change {change_id} --wait` follows it, `tierdeck cancel {change_id}` ends it if nothing is written."
+    )

@@ -31,7 +31,7 @@ def changes(document: dict[str, Any]) -> str:
 def change(document: dict[str, Any]) -> str:
     """Everything about one."""
     one = document["change"]
-    parts = [headline(one), "\n".join(_facts(one)), preview(one), _proof(one), _notes(one), _steps(one)]
+    parts = [headline(one), "\n".join(_facts(one)), preview(one), proof(one), _notes(one), _steps(one)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -73,7 +73,8 @@ def _fields(found: dict[str, Any]) -> str:
     )
 
 
-def _proof(one: dict[str, Any]) -> str:
+def proof(one: dict[str, Any]) -> str:
+    """Where requests landed; empty: nothing is known yet."""
     found = one["proof"]
     if found is None:
         return ""
