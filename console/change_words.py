@@ -124,7 +124,7 @@ def verdict_words(proof: Proof) -> str:
     """`in effect, proved by behaviour`; where another strategy fits what was seen, it is named."""
     told = _VERDICTS[proof.verdict]
     if proof.verdict is Verdict.APPLIED_NOT_EFFECTIVE and proof.seen:
-        return f"{told}, but as {proof.seen}"
+        return f"applied, but requests are routed as {proof.seen}"
     return told
 
 
