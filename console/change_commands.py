@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from console.change_back import wish_back
 from console.change_queries import (
     change_detail,
     change_of,
@@ -84,7 +85,7 @@ def revert(store: Store, change_id: int, who: Who, now: float) -> Change:
     declared = next((one for one in store.endpoints(first.cluster) if one.name == first.endpoint), None)
     deployed = next((one for one in store.deployed(first.cluster) if one.endpoint == first.endpoint), None)
     change = Change(
-        first.cluster, first.endpoint, first.wish, _named(who.by), _line(who.reason), who.key, now,
+        first.cluster, first.endpoint, wish_back(first), _named(who.by), _line(who.reason), who.key, now,
         was_words(declared, deployed), reverts=first.id, is_approved_at_once=who.is_approved_at_once,
     )  # fmt: skip
     return store.propose(change)
