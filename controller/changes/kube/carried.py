@@ -1,4 +1,4 @@
-"""Whether each running pod's own spec carries what it has to, exactly once: what the operator's object says is no proof.
+"""Whether each running pod's own spec carries what it has to, exactly once: what was written elsewhere is no proof.
 
 Sources: aws/sagemaker-hyperpod-cli#431 (an operator strips `LMCACHE_*`; another version gives them twice).
 """

@@ -19,6 +19,8 @@ from tierdeck.deployed import ObjectRef
 _REVISION = "deployment.kubernetes.io/revision"
 _HASHES = ("pod-template-hash", "controller-revision-hash")
 _STARTS_NOT = frozenset({"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError"})
+_CLOCKS_SECONDS = 30.0
+"""By how much the clocks of nodes may be off."""
 _UNDO = "Revert the change."
 _SMALLER = "Revert the change, or ask for a smaller L1: the container's memory limit is too small for it."
 _LOGS = "Its log says why (kubectl logs --previous)."
@@ -45,24 +47,23 @@ class Rollout:
     """One workload with its pods, read just now.
 
     Attributes:
-        at: when, epoch seconds.
+        newest: pods of the newest revision.
+        span: when the change was written, and now, epoch seconds.
     """
 
     workload: Found
     pods: Sequence[Found]
     newest: Sequence[Found]
-    at: float
+    span: tuple[float, float]
 
     @classmethod
-    def of(cls, workload: Found, objects: Objects, at: float) -> Rollout:
-        """Args:
-        objects: at least the pods and revisions of its namespace.
-        """
+    def of(cls, workload: Found, objects: Objects, span: tuple[float, float]) -> Rollout:
+        """The workload with what `objects` has of it: at least the pods and revisions of its namespace."""
         lineage = Lineage(objects)
         pods = lineage.pods(workload)
         wanted = _hash(workload, lineage)
         newest = [pod for pod in pods if wanted and wanted in _hashes(pod[1])]
-        return cls(workload, pods, newest, at)
+        return cls(workload, pods, newest, span)
 
     @property
     def running(self) -> list[Found]:
@@ -70,12 +71,12 @@ class Rollout:
 
     def judge(self, patience: Patience) -> Verified:
         """Whether it is through, still going on, or stuck."""
-        troubles = [found for pod in self.newest for found in _troubles(pod, self.at, patience)]
+        troubles = [found for pod in self.newest for found in _troubles(pod, self.span, patience)]
         failed = [one for one in troubles if one.progress is Progress.FAILED]
         if failed:
             return failed[0]
         ref, raw = self.workload
-        stuck = _stuck(raw, self.at, patience)
+        stuck = _stuck(raw, self.span[1], patience)
         if stuck:
             return Verified(Progress.FAILED, f"the rollout of {ref} does not go on: {stuck}", _UNDO)
         missing = _missing(ref, raw)
@@ -124,28 +125,30 @@ def _stuck(raw: Raw, at: float, patience: Patience) -> str:
     return ""
 
 
-def _troubles(pod: Found, at: float, patience: Patience) -> Iterator[Verified]:
+def _troubles(pod: Found, span: tuple[float, float], patience: Patience) -> Iterator[Verified]:
     """What holds up one pod; FAILED where it won't heal by itself."""
     ref, raw = pod
     if text(raw, "metadata", "deletionTimestamp"):
         return
     for status in (*items(raw, "status", "initContainerStatuses"), *items(raw, "status", "containerStatuses")):
-        yield from _container(ref, text(raw, "spec", "nodeName"), status)
+        yield from _container(ref, text(raw, "spec", "nodeName"), status, span[0])
     scheduled = _condition(raw, "PodScheduled")
     if text(scheduled, "status") == "False":
         since = moment(scheduled, "lastTransitionTime")
-        lasts = since is not None and at - since > patience.unscheduled
+        lasts = since is not None and span[1] - since > patience.unscheduled
         words = f"{ref} finds no node: {_said(scheduled)}"
         yield Verified(Progress.FAILED, words, _UNDO) if lasts else Verified(Progress.WAITING, words)
 
 
-def _container(ref: ObjectRef, node: str, status: Raw) -> Iterator[Verified]:
+def _container(ref: ObjectRef, node: str, status: Raw, since: float) -> Iterator[Verified]:
     name, waiting = text(status, "name"), mapping(status, "state", "waiting")
     ended = mapping(status, "state", "terminated") or mapping(status, "lastState", "terminated")
+    if (moment(ended, "finishedAt") or since) < since - _CLOCKS_SECONDS:
+        ended = {}  # before the change
     where = f"container {name} of {ref}" + (f" on {node}" if node else "")
     if text(ended, "reason") == "OOMKilled":
         yield Verified(Progress.FAILED, f"{where} was killed for memory (OOMKilled)", _SMALLER)
-    elif text(waiting, "reason") == "CrashLoopBackOff":
+    elif text(waiting, "reason") == "CrashLoopBackOff" and ended:
         code = whole(ended, "exitCode")
         told = f", last with exit code {code}" if code is not None else ""
         yield Verified(Progress.FAILED, f"{where} ends again and again (CrashLoopBackOff{told})", f"{_UNDO} {_LOGS}")
