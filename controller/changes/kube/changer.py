@@ -145,13 +145,9 @@ class KubernetesChanger:
         """The routers that watch a ConfigMap which a plan writes."""
         objects = self._parts.objects()
         written = {write.ref for write in plan.writes if write.ref.kind == CONFIG_MAPS.kind}
-        return [
-            workload.ref
-            for one in self._deployed(objects)
-            for workload in one.workloads
-            if any(part is Component.ROUTER for _, part in workload.components)
-            and written & _mounted(objects, workload.ref)
-        ]
+        workloads = [workload for one in self._deployed(objects) for workload in one.workloads]
+        routers = [one.ref for one in workloads if any(part is Component.ROUTER for _, part in one.components)]
+        return [ref for ref in routers if written & _mounted(objects, ref)]
 
     def _elsewhere(self, write: Write) -> Elsewhere:
         if write.surface not in self._parts.elsewhere:

@@ -100,7 +100,7 @@ def _holds(tree: object, path: Path, raw: Json) -> bool:
     if not path:
         return tree is not None
     if not tree:
-        return tree is not None and bool(raw)
+        return tree is not None and raw is not ABSENT and bool(raw)
     return _holds(_below(tree, path[0]), path[1:], get(raw, path[:1]))
 
 
