@@ -126,12 +126,12 @@ def endpoint_named(store: Store, typed: str) -> tuple[str, str]:
     try:
         return find_endpoint(store, typed)
     except UsageError as error:
-        names = [one.name for one in store.endpoints()]
-        short = {short_name(name): name for name in names}
-        near = get_close_matches(typed, [*names, *short], n=3)
+        names = {one.name: one.name for one in store.endpoints()}
+        names |= {short_name(name): name for name in names}
+        near = [] if typed.rpartition(":")[2] in names else get_close_matches(typed, names, n=3)
         if not near:
             raise
-        meant = " or ".join(dict.fromkeys(short.get(one, one) for one in near))
+        meant = " or ".join(dict.fromkeys(names[one] for one in near))
         raise UsageError(str(error), f"Did you mean {meant}? {error.hint}".rstrip()) from None
 
 

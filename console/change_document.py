@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from console.alert_document import instant
 from console.change_words import cost_words, from_words, note_words, progress_words, to_words
 from tierdeck.changes.change import Change, State, Step
+from tierdeck.changes.export import visible
 from tierdeck.changes.plan import ABSENT, FieldEdit, Preview, Write
 from tierdeck.changes.proof import Proof
 from tierdeck.changes.wish import Wish
@@ -129,8 +130,8 @@ def _write(write: Write) -> dict[str, object]:
 
 
 def _field(edit: FieldEdit) -> dict[str, object]:
-    """`before` or `after` is missing where the field is not there; null is a value."""
-    sides = {"before": edit.before, "after": edit.after}
+    """`before` or `after` is missing where the field is not there; null is a value. What is secret is not shown."""
+    sides = {"before": visible(edit, edit.before), "after": visible(edit, edit.after)}
     return {"where": edit.where} | {name: value for name, value in sides.items() if value is not ABSENT}
 
 
