@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from console.change_back import wish_back
 from console.change_queries import (
     change_detail,
     change_of,
@@ -84,7 +85,7 @@ def revert(store: Store, change_id: int, who: Who, now: float) -> Change:
     declared = next((one for one in store.endpoints(first.cluster) if one.name == first.endpoint), None)
     deployed = next((one for one in store.deployed(first.cluster) if one.endpoint == first.endpoint), None)
     change = Change(
-        first.cluster, first.endpoint, first.wish, _named(who.by), _line(who.reason), who.key, now,
+        first.cluster, first.endpoint, wish_back(first), _named(who.by), _line(who.reason), who.key, now,
         was_words(declared, deployed), reverts=first.id, is_approved_at_once=who.is_approved_at_once,
     )  # fmt: skip
     return store.propose(change)
@@ -128,12 +129,12 @@ def endpoint_named(store: Store, typed: str) -> tuple[str, str]:
     try:
         return find_endpoint(store, typed)
     except UsageError as error:
-        names = [one.name for one in store.endpoints()]
-        short = {short_name(name): name for name in names}
-        near = get_close_matches(typed, [*names, *short], n=3)
+        names = {one.name: one.name for one in store.endpoints()}
+        names |= {short_name(name): name for name in names}
+        near = [] if typed.rpartition(":")[2] in names else get_close_matches(typed, names, n=3)
         if not near:
             raise
-        meant = " or ".join(dict.fromkeys(short.get(one, one) for one in near))
+        meant = " or ".join(dict.fromkeys(names[one] for one in near))
         raise UsageError(str(error), f"Did you mean {meant}? {error.hint}".rstrip()) from None
 
 

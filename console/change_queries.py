@@ -182,7 +182,7 @@ def offers(store: Store, cluster: str, endpoint: str, now: float) -> EndpointOff
         )
     deployed = next((one for one in store.deployed(cluster) if one.endpoint == endpoint), None)
     strategy, running = stated_strategies(declared, deployed)
-    under_way = open_change(store, cluster, endpoint)
+    under_way = next(iter(open_changes(store, cluster, endpoint)), None)
     blocked = _blocked(store, cluster, endpoint, under_way, now)
     backend = deployed.backend if deployed is not None else declared.backend
     names = strategies_of(backend, strategy.value)
@@ -214,9 +214,15 @@ def stated_strategies(declared: Endpoint, deployed: Deployed | None) -> tuple[St
     return (Stated(declared.strategy, "as declared") if declared.strategy else unseen), unseen
 
 
-def open_change(store: Store, cluster: str, endpoint: str) -> Change | None:
-    """The endpoint's change that is not over; there is one at most."""
-    return next((one for one in store.open_changes(cluster) if one.endpoint == endpoint), None)
+def open_changes(store: Store, cluster: str | None, endpoint: str | None) -> list[Change]:
+    """Those that are not over, the newest first; None: of all."""
+    clusters = {cluster} if cluster is not None else _clusters(store)
+    found = [one for name in clusters for one in store.open_changes(name) if endpoint in (None, one.endpoint)]
+    return sorted(found, key=lambda one: -one.id)
+
+
+def _clusters(store: Store) -> set[str]:
+    return {one.cluster for one in store.endpoints()} | {one.cluster for one in store.changes()}
 
 
 def why_no_approval(change: Change) -> str:

@@ -79,8 +79,10 @@ def to_words(change: Change) -> str:
 
 
 def progress_words(change: Change) -> str:
-    """Where it is and what it waits for, one or two sentences; never empty."""
-    said = f"{change.outcome.rstrip('.')}." if change.outcome else _usual(change)
+    """Where it is and what it waits for, one or two sentences; never empty. Of a refused one every reason."""
+    if change.state is State.REFUSED and change.refusals:
+        return " ".join(refusal_words(one) for one in change.refusals)
+    said = f"{_begun(change.outcome).rstrip('.')}." if change.outcome else _usual(change)
     return " ".join(part for part in (said, next_words(change)) if part)
 
 
@@ -91,8 +93,6 @@ def next_words(change: Change) -> str:
 
 def _usual(change: Change) -> str:
     plan = change.preview.plan if change.preview is not None else None
-    if change.state is State.REFUSED and change.refusals:
-        return " ".join(refusal_words(one) for one in change.refusals)
     if change.state is State.PREVIEWED and plan is not None and plan.exports_only:
         return f"It is not written here: {plan.exports_only.rstrip('.')}. Export it as a patch."
     if change.state is State.PREVIEWED and change.is_approved_at_once:
@@ -124,7 +124,7 @@ def verdict_words(proof: Proof) -> str:
     """`in effect, proved by behaviour`; where another strategy fits what was seen, it is named."""
     told = _VERDICTS[proof.verdict]
     if proof.verdict is Verdict.APPLIED_NOT_EFFECTIVE and proof.seen:
-        return f"{told}, but as {proof.seen}"
+        return f"applied, but requests are routed as {proof.seen}"
     return told
 
 
@@ -155,6 +155,11 @@ def note_words(note: str) -> str:
     code, _, more = note.partition(":")
     told = _NOTES.get(code.strip(), code.strip().replace("_", " ").capitalize())
     return f"{told}: {more.strip().rstrip('.')}." if more.strip() else f"{told}."
+
+
+def _begun(words: str) -> str:
+    """As the controller begins them, as a sentence; a name or a strategy stays as it is spelled."""
+    return f"I{words[1:]}" if words.startswith(("it ", "it'")) else words
 
 
 def _listed(names: list[str]) -> str:

@@ -91,18 +91,22 @@ def lasting_drift(one: Deployed | None) -> Mapping[str, tuple[str, str]]:
     return {} if one is None else {what: pair for what, pair in one.drift().items() if what in one.drifting}
 
 
-def strategy_words(endpoint: Endpoint, one: Deployed | None) -> str:
-    """How routing is configured and what runs; neither proves how requests are routed."""
+def strategy_words(endpoint: Endpoint, one: Deployed | None, proved: str = "") -> str:
+    """How routing is configured and what runs; neither proves how requests are routed.
+
+    Args:
+        proved: `proved 3 min ago`, where a probe showed that requests are routed as configured; empty: none did.
+    """
     if one is None:
-        return f"{endpoint.strategy} ({NOT_PROVED})" if endpoint.strategy else "strategy not told"
+        return f"{endpoint.strategy} ({proved or NOT_PROVED})" if endpoint.strategy else "strategy not told"
     wanted, running = one.configured.strategy, one.effective.strategy
     if not wanted.value:
         told = f"running {running.value} (not proved)" if running.value else f"nor running: {running.reason}"
         return f"strategy not configured ({wanted.reason}), {told}"
     if not running.value:
-        return f"{wanted.value} ({NOT_PROVED}; running: not known, {running.reason})"
+        return f"{wanted.value} ({proved or NOT_PROVED}; running: not known, {running.reason})"
     if wanted.value == running.value:
-        return f"{wanted.value} (configured and running, not proved)"
+        return f"{wanted.value} (configured and running, {proved or 'not proved'})"
     if "strategy" in lasting_drift(one):
         return f"≠ configured {wanted.value}, running {running.value}"
     return f"configured {wanted.value}, running {running.value}" + ("" if one.is_settled else " while it rolls out")

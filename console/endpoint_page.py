@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from console.alert_marks import Stretch, alert_stretches, maintenance_stretches
+from console.change_words import is_proved, proof_words
 from console.deployment import Seen, strategy_words
 from console.deployment_part import DeploymentPart, deployment_part
 from console.fleet_page import model_words, replica_words
@@ -22,6 +23,7 @@ from db import PoolNow
 from tierdeck.account import ReplicaAccount
 from tierdeck.alerts.alert import Alert
 from tierdeck.alerts.silence import Silence
+from tierdeck.changes.proof import Proof
 from tierdeck.deployed import Deployed
 from tierdeck.figure import Bounded, Figure, Ratio
 from tierdeck.fleet import Endpoint
@@ -70,6 +72,7 @@ class Told:
         whole, by_replica: as `Store.endpoint_series` and `replica_series`.
         events: of the window, those of the cluster's pools among them; `latest`: the last ones of all.
         alerts: of the window, of this endpoint and of the cluster's pools; silences: all.
+        proof: of the routing strategy, by the last probe.
     """
 
     whole: pd.DataFrame
@@ -81,6 +84,7 @@ class Told:
     pools: Sequence[PoolNow] = ()
     alerts: Sequence[Alert] = ()
     silences: Sequence[Silence] = ()
+    proof: Proof | None = None
 
 
 def endpoint_page(
@@ -92,7 +96,9 @@ def endpoint_page(
     """From what the store told."""
     whole, by_replica = span.cut(told.whole), told.by_replica
     seen = Seen(told.deployed, part.accounts, told.pools)
-    strategy = strategy_words(declared, told.deployed)
+    is_sure = is_proved(told.proof, declared.strategy)
+    proved = proof_words(told.proof, declared.strategy, span.end_at) if is_sure else ""
+    strategy = strategy_words(declared, told.deployed, proved)
     facts = [declared.backend, model_words(part, declared), strategy, _replicas(part)]
     facts += filter(None, [version_words(declared.replicas)])
     versions = version_column(declared.replicas)

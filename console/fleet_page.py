@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from console.alert_marks import Stretch, alert_stretches, maintenance_stretches, merged
+from console.change_words import is_proved
 from console.deployment import lasting_drift, owner_words
 from console.moments import Moment, event_rows, moments
 from console.note_lines import note_lines
@@ -20,6 +21,7 @@ from console.words import GLYPHS, quantile_of, quantile_words, ratio_words
 from tierdeck.account import worst_first
 from tierdeck.alerts.alert import Alert
 from tierdeck.alerts.silence import Silence
+from tierdeck.changes.proof import Proof
 from tierdeck.deployed import Deployed
 from tierdeck.fleet import Endpoint
 
@@ -34,6 +36,7 @@ class EndpointRow:
         strategy: as configured; "": not told.
         owners: what else writes to its deployment; "": nothing, or not told.
         drift: what runs otherwise than configured, in short; `drift_words` in full; "": nothing.
+        is_proved: a probe showed that requests are routed by that strategy.
         ttft_seconds: p95, or the least that it can be; None: unknown.
     """
 
@@ -56,6 +59,7 @@ class EndpointRow:
     owners: str = ""
     drift: str = ""
     drift_words: str = ""
+    is_proved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class FleetPage:
 @dataclass(frozen=True, slots=True)
 class Happening:
     """What is told beside the figures: events are those that matter, of the window and the latest; alerts are those of
-    the window; silences are all.
+    the window; silences are all; proofs are the last ones of (cluster, endpoint).
     """
 
     events: pd.DataFrame
@@ -82,6 +86,7 @@ class Happening:
     deployed: Sequence[Deployed] = ()
     alerts: Sequence[Alert] = ()
     silences: Sequence[Silence] = ()
+    proofs: Mapping[tuple[str, str], Proof] = field(default_factory=dict)
 
 
 def fleet_page(
@@ -103,6 +108,9 @@ def fleet_page(
     rows = tuple(
         _with_deployed(_row(part, declared, of.get(_key(part), by_endpoint.iloc[:0]), span), deployed.get(_key(part)))
         for part in parts
+    )
+    rows = tuple(
+        replace(row, is_proved=is_proved(happening.proofs.get((row.cluster, row.name)), row.strategy)) for row in rows
     )
     clusters = tuple(sorted({part.accounts.cluster for part in parts}))
     replicas = sum(len(part.replicas) for part in parts)

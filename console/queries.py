@@ -37,7 +37,8 @@ _MOST_RAW_REPLICAS = 8
 _MOST_EVENTS = 2000
 _LATEST_EVENTS = 30
 _DAY_SECONDS = 86400.0
-"""A window ends at a whole step; the latest events are those up to now."""
+_PROVED_SECONDS = 30 * _DAY_SECONDS
+"""A window ends at a whole step; the latest events are those up to now. No proof that is older stands in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,10 @@ def _fleet(url: str, window: str, end_at: float) -> FleetPage:
         events = store.events(span.start_at, span.end_at, kinds=MARKED_FOR_FLEET, limit=_MOST_EVENTS)
         latest = store.events(0.0, span.end_at + _DAY_SECONDS, kinds=MARKED_FOR_FLEET, limit=_LATEST_EVENTS)
         alerts = store.alerts(span.start_at, span.end_at)
-        happening = Happening(events, latest, store.deployed(), alerts, store.silences())
+        proofs = {
+            whose[:2]: whose[2] for whose in store.proofs(span.end_at - _PROVED_SECONDS, span.end_at + _DAY_SECONDS)
+        }
+        happening = Happening(events, latest, store.deployed(), alerts, store.silences(), proofs)
     return fleet_page(span, known, parts, (by_endpoint, whole), happening)
 
 
@@ -192,6 +196,7 @@ def _endpoint(url: str, cluster: str, endpoint: str, window: str, end_at: float)
             pools=store.pool_now(cluster),
             alerts=[one for one in store.alerts(span.start_at, span.end_at, cluster) if one.subject.endpoint in owners],
             silences=store.silences(),
+            proof=store.last_proof(cluster, endpoint),
         )
     return endpoint_page(span, known[0], parts[0], told)
 

@@ -6,7 +6,6 @@ Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage or configuration; 3 some
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import alert_commands, tables
+from console.cli import alert_commands, change_commands, tables
+from console.cli.handing_on import PASS, hand_on
 from console.cli.output import AsJson, show
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
@@ -146,25 +146,22 @@ def events(
     show(document, happened.as_text(document, since), as_json=as_json)
 
 
-_PASS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-
-
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def explain(context: typer.Context) -> None:
     """The ledger of a snapshot directory, or of a Prometheus: explain DIR | --prometheus ADDRESS [--window 1h]."""
-    _hand_on("collectors", "explain", *context.args)
+    hand_on("collectors", "explain", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def discover(context: typer.Context) -> None:
     """What a Prometheus has of ours, and how its labels are understood: discover --prometheus ADDRESS [--json]."""
-    _hand_on("collectors", "discover", *context.args)
+    hand_on("collectors", "discover", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def inventory(context: typer.Context) -> None:
     """What the Kubernetes API tells right now, without a store, and which rights are missing: inventory [--json]."""
-    _hand_on("controller", "inventory", *context.args)
+    hand_on("controller", "inventory", *context.args)
 
 
 @app.command()
@@ -177,7 +174,7 @@ def janitor(
 ) -> None:
     """How long each pool's room lasts, and what the janitor did last (docs/janitor.md)."""
     if path is not None:
-        _hand_on("controller", "janitor", "--dry-run", str(path), *(["--json"] if as_json else []))
+        hand_on("controller", "janitor", "--dry-run", str(path), *(["--json"] if as_json else []))
         return
     from console.cli import cleaning
 
@@ -185,46 +182,46 @@ def janitor(
     show(document, cleaning.as_text(document), as_json=as_json)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def stages(context: typer.Context) -> None:
     """How far each of the five set-up stages is, as the cluster tells right now: stages [--json]."""
-    _hand_on("controller", "stages", *context.args)
+    hand_on("controller", "stages", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def stage(context: typer.Context) -> None:
     """One set-up stage, and the files and commands for it: stage N [--plan|--apply|--undo] [--as FORM] [--out DIR]."""
-    _hand_on("controller", "stage", *context.args)
+    hand_on("controller", "stage", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def snapshot(context: typer.Context) -> None:
     """Save every target's exposition twice, as a support bundle: snapshot DIR [--every 15s] [--endpoint NAME]."""
-    _hand_on("collectors", "snapshot", *context.args)
+    hand_on("collectors", "snapshot", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def lint(context: typer.Context) -> None:
     """Faults of a Grafana board or Prometheus rule file, each with the right query: lint FILE [--json]."""
-    _hand_on("collectors", "lint", *context.args)
+    hand_on("collectors", "lint", *context.args)
 
 
-@app.command(name="notify-test", context_settings=_PASS)
+@app.command(name="notify-test", context_settings=PASS)
 def notify_test(context: typer.Context) -> None:
     """Send a test to each channel that alerts go to, and say how it ended: notify-test [CHANNEL]."""
-    _hand_on("alerting", "notify-test", *context.args)
+    hand_on("alerting", "notify-test", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def export(context: typer.Context) -> None:
     """Rules for Prometheus, routes, boards of Grafana: export prometheus-rules|alertmanager|grafana [--out …]."""
-    _hand_on("alerting", "export", *context.args)
+    hand_on("alerting", "export", *context.args)
 
 
-@app.command(context_settings=_PASS)
+@app.command(context_settings=PASS)
 def backtest(context: typer.Context) -> None:
     """What the hit-ratio rules would have said of a recorded series: backtest FILE.csv [--json]."""
-    _hand_on("alerting", "backtest", *context.args)
+    hand_on("alerting", "backtest", *context.args)
 
 
 @app.command(name="version")
@@ -233,16 +230,8 @@ def show_version() -> None:
     print(version("tierdeck"))
 
 
-def _hand_on(module: str, *args: str) -> None:
-    """Run a process's own command as a child; its output and exit code are ours."""
-    try:
-        done = subprocess.run([sys.executable, "-m", module, *args], check=False)  # noqa: S603  # our own module
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    raise typer.Exit(done.returncode)
-
-
 alert_commands.add_to(app)
+change_commands.add_to(app)
 
 
 def main() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from console.change_document import proof_document
+from console.change_words import is_proved, proof_words
 from console.deployment import UNSEEN, Seen, TierState, lasting_drift, tier_states
+from tierdeck.changes.proof import Proof
 from tierdeck.deployed import Deployed, Stated, StatedSize
 from tierdeck.fleet import Endpoint
 from tierdeck.report import number
@@ -41,4 +44,18 @@ def _routing(one: Deployed | None) -> dict[str, object]:
     return {
         name: {"value": side.value or None, "where": side.where, "why": side.reason}
         for name, side in zip(("configured", "effective"), sides, strict=True)
+    }
+
+
+def proof_of(strategy: str, proof: Proof | None, now: float) -> dict[str, object]:
+    """Whether the strategy that is configured is in effect.
+
+    Args:
+        strategy: empty: none is known, and nothing of it can be proved.
+        proof: of the endpoint's last probe.
+    """
+    return {
+        "proved": is_proved(proof, strategy) if strategy else False,
+        "words": proof_words(proof, strategy, now) if strategy else "no strategy is known",
+        "last": None if proof is None else proof_document(proof),
     }

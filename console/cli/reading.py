@@ -6,7 +6,7 @@ import time
 
 import pandas as pd
 
-from console.cli.deployment import deployment_document
+from console.cli.deployment import deployment_document, proof_of
 from console.deployment import Seen
 from console.totals import summarize_endpoint
 from db import EndpointAccounts, Store
@@ -54,6 +54,7 @@ def endpoints(settings: Settings) -> dict[str, object]:
         known = store.known_endpoints()
         accounts = store.accounts(now - STATUS_WINDOW_SECONDS, now, stale_after_seconds=settings.stale_after_seconds)
         pools, deployed = store.pool_now(), store.deployed()
+        proofs = {(one.cluster, one.name): store.last_proof(one.cluster, one.name) for one in known}
     by_name = {(one.cluster, one.endpoint): one for one in deployed if not one.is_pool}
     seen = {(account.cluster, account.endpoint): account for account in accounts}
     by_cluster = {pool.key.cluster: pool.account for pool in pools}
@@ -71,6 +72,7 @@ def endpoints(settings: Settings) -> dict[str, object]:
                 "model": endpoint.model or (models[0] if models else ""),
                 "replicas": sum(not replica.key.shared for replica in endpoint.replicas),
                 "strategy": endpoint.strategy or None,
+                "proof": proof_of(endpoint.strategy, proofs[endpoint.cluster, endpoint.name], now),
                 "sizes": _sizes(endpoint, account, by_cluster.get(endpoint.cluster)),
                 "versions": {replica.key.replica: _versions(replica) for replica in endpoint.replicas},
                 **deployment_document(endpoint, beside),

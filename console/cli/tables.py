@@ -42,7 +42,7 @@ def endpoints(document: dict[str, Any]) -> str:
             row["name"],
             row["model"] or "unknown",
             str(row["replicas"]),
-            row["strategy"] or "not told",
+            f"{row['strategy']} ({row['proof']['words']})" if row["strategy"] else "not told",
             " / ".join(_size(row["sizes"][key]) for key in ("l0_bytes", "l1_bytes", "l2_bytes")),
             row["backend"],
             row["cluster"],

@@ -64,7 +64,7 @@ def _cells(row: EndpointRow, palette: Palette, window: str, more: Sequence[str])
     yield _cell(escape(row.state))
     yield _cell(escape(row.model), _CUT, row.model)
     yield _cell(escape(row.replicas))
-    yield _cell(escape(row.strategy or "not told"))
+    yield _cell(escape(f"✓ {row.strategy}" if row.is_proved else row.strategy or "not told"))
     if "owners" in more:
         yield _cell(escape(row.owners or "–"), _CUT, row.owners or "nothing else writes to it, or it is not told")
     if "drift" in more:

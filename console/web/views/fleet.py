@@ -65,4 +65,5 @@ def _table(page: FleetPage, colors: palette.Palette, window: str) -> None:
             )  # fmt: skip
     st.html(endpoint_table(sorted(page.rows, key=ORDERS[order]), colors, window))
     if any(row.strategy for row in page.rows):
-        st.caption(f"Strategy: {NOT_PROVED}.")
+        proved = "✓ proved by behaviour, else " if any(row.is_proved for row in page.rows) else ""
+        st.caption(f"Strategy: {proved}{NOT_PROVED}.")
