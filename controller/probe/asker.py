@@ -23,6 +23,8 @@ _LEAST_SECONDS = 0.3
 """Nothing is begun with less time than this left."""
 _LOOK_SECONDS = 1.0
 """How long a counter is waited for once the answer is there."""
+_MUCH = 2.0
+"""Requests more than the least busy replica has. From 5 on vllm-router's kind of balance sends requests elsewhere."""
 _SPACING_SECONDS = 0.01
 """Between two requests of a burst: so little that next to nothing of others comes between."""
 
@@ -37,6 +39,8 @@ class Asker:
         """
         self.wished = wished
         self.replicas = tuple(replicas)
+        self.idle = self.replicas
+        """Those that no router would spare for having too much to do; two at least."""
         self.landings: list[Landing] = []
         self.asked = 0
         self.names_replicas = False
@@ -122,6 +126,8 @@ class Asker:
 
     async def seed_all(self, seeds: Sequence[tuple[Sequence[str], str]]) -> None:
         """All at once; then until a router that goes by caches has heard of it."""
+        if not seeds:
+            return
         await asyncio.gather(*(self.seed(prefix, replica) for prefix, replica in seeds))
         await asyncio.sleep(max(0.0, min(self._route.settle_seconds, self._deadline - time.monotonic() - 3)))
 
@@ -177,6 +183,10 @@ async def ready(asker: Asker) -> None:
         UnreachableError: none does.
     """
     pages = await asker.pages()
-    asker.replicas = tuple(sorted(pages, key=lambda name: busy(pages[name])))
+    load = {name: busy(page) for name, page in pages.items()}
+    asker.replicas = tuple(sorted(load, key=lambda name: load[name]))
+    asker.idle = tuple(
+        name for turn, name in enumerate(asker.replicas) if turn < 2 or load[name] - min(load.values()) <= _MUCH
+    )
     if not asker.replicas:
         raise UnreachableError("No engine of the endpoint answers with its metrics", "See `tierdeck status`.")

@@ -39,7 +39,7 @@ class Route:
     endpoint: str
     router: str
     engines: Mapping[str, Engine]
-    settle_seconds: float = 3.0
+    settle_seconds: float = 2.0
     session_names: tuple[str, ...] = field(default=("x-session-id", "x-user-id"))
 
 

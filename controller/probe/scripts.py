@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from controller.probe.asker import MOST_REQUESTS, Asker
@@ -13,8 +13,9 @@ Script = Callable[[Asker], Awaitable[None]]
 _CROSSED = 3
 """Times that a longer beginning is put into another replica's cache: a strategy by texts and one by caches then go
 different ways."""
-_MOST_ALONE = 5
-"""Beginnings that are tried until two replicas, or three, serve them."""
+_WAVES = 2
+_MOST_ALONE = 4
+"""Beginnings that are tried until two replicas serve them."""
 _MORE = ("and more", "and still more")
 Prefix = tuple[str, ...]
 Name = TypeVar("Name")
@@ -59,51 +60,47 @@ async def prefixaware(asker: Asker) -> None:
     What is new goes to the least busy replica of many a router: long requests make it another one.
     """
     homes: dict[Prefix, str] = {}
-    wanted = min(len(asker.replicas), _CROSSED)
-    most = _MOST_ALONE if wanted > 2 else _CROSSED
-    while len(homes) < most and len(set(homes.values())) < wanted and asker.left > 0:
+    while len(homes) < _MOST_ALONE and len(set(homes.values())) < 2 and asker.left > 0:
         new = (f"beginning {asker.asked}",)
         landing = await asker.ask(new, is_long=asker.names_replicas)
         if landing is None or not landing.replica:
             return
         homes[new] = landing.replica
         await asker.ask(new)
-    if asker.is_clear():
-        return
     homes = {prefix: home for home, prefix in {home: prefix for prefix, home in homes.items()}.items()}
-    for turn in range(_CROSSED):
-        prefix = list(homes)[turn % len(homes)]
-        await _cross(asker, homes, {prefix: _other(asker, homes[prefix], turn)}, stays=True)
+    for _ in range(_WAVES):
+        if asker.is_clear():
+            return
+        await _cross(asker, homes, {prefix: _next(asker.replicas, home) for prefix, home in homes.items()}, stays=True)
     await _again(asker, homes)
 
 
 async def kvaware(asker: Asker) -> None:
     """Beginnings that the router never sent, and that one replica's cache holds; then longer ones on another one."""
-    names = asker.replicas[:3]  # the busiest would pass requests on
-    homes: dict[Prefix, str] = {}
-    for _ in range(2):
-        first = {(f"beginning {asker.asked} {turn}",): names[turn % len(names)] for turn in range(_CROSSED)}
-        await asker.seed_all(list(first.items()))
-        for prefix in first:
-            await asker.ask(prefix)
+    names = asker.idle
+    homes: dict[Prefix, str] = {(f"beginning {turn}",): name for turn, name in enumerate(names[:_CROSSED])}
+    await asker.seed_all(list(homes.items()))
+    for prefix in homes:
+        await asker.ask(prefix)
+    for _ in range(_WAVES):
         if asker.is_clear():
             return
-        homes.update(first)
-        then = {prefix: names[(turn + 1) % len(names)] for turn, prefix in enumerate(first)}
-        await _cross(asker, homes, then, stays=False)
-        await _again(asker, homes)
+        await _cross(asker, homes, {prefix: _next(names, home) for prefix, home in homes.items()}, stays=False)
+    await _again(asker, homes)
 
 
 async def _cross(asker: Asker, homes: dict[Prefix, str], elsewhere: Mapping[Prefix, str], *, stays: bool) -> None:
-    """Put longer beginnings into other replicas' caches, and ask for them.
+    """Put longer beginnings into other replicas' caches, and ask for them; nothing once that was done often enough.
 
     Args:
         homes: where each beginning should go; the longer ones take the place of theirs.
         stays: the longer one should go where the shorter one goes; else to where it was put.
     """
-    longer = {prefix: (*prefix, _MORE[len(prefix) - 1]) for prefix in elsewhere}
-    await asker.seed_all([(longer[prefix], replica) for prefix, replica in elsewhere.items()])
-    for prefix, replica in elsewhere.items():
+    done = sum(len(prefix) - 1 for prefix in homes)
+    crossed = dict(list(elsewhere.items())[: max(0, _CROSSED - done)])
+    longer = {prefix: (*prefix, _MORE[len(prefix) - 1]) for prefix in crossed}
+    await asker.seed_all([(longer[prefix], replica) for prefix, replica in crossed.items()])
+    for prefix, replica in crossed.items():
         home = homes.pop(prefix)
         homes[longer[prefix]] = home if stays else replica
         await asker.ask(longer[prefix])
@@ -127,9 +124,9 @@ def _least_served(asker: Asker, homes: Mapping[Name, str]) -> Name:
     return random.choice([name for name, home in homes.items() if landed[home] == least])  # noqa: S311  # no secret
 
 
-def _other(asker: Asker, home: str, turn: int) -> str:
-    others = [name for name in asker.replicas if name != home]
-    return others[turn % len(others)]
+def _next(replicas: Sequence[str], home: str) -> str:
+    others = [*replicas, *replicas]
+    return others[others.index(home) + 1] if home in replicas else replicas[0]
 
 
 SCRIPTS: Mapping[RoutingStrategy, Script] = {

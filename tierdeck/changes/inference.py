@@ -101,17 +101,25 @@ def likelihoods(landings: Sequence[Landing], replicas: Sequence[str]) -> dict[st
         _LEAST_BUSY: _least_busy(requests, replicas),
         _RANDOM: _by_chance(requests, replicas),
     }
-    for strategy, expects in _EXPECTS.items():
-        found[strategy] = _log_likelihood(expects, landings, replicas)
+    for strategy in _EXPECTS:
+        found[strategy] = _log_likelihood(strategy, landings, replicas)
     return found
 
 
-def _log_likelihood(expects: Expects, landings: Sequence[Landing], replicas: Sequence[str]) -> float:
+def _log_likelihood(strategy: str, landings: Sequence[Landing], replicas: Sequence[str]) -> float:
+    """Where a strategy leaves several replicas, the shares that were seen say which: how a router then chooses (at
+    random, the least busy) is not what is asked. A session that is new goes by its hash, where all are alike.
+    """
+    shares = Counter(one.replica for one in landings if one.replica and not one.is_direct)
     chances: list[float] = []
     ordered = sorted(landings, key=lambda one: one.at)
     for index, request in enumerate(ordered):
         if request.replica and not request.is_direct:
-            chances.append(expects(request, ordered[:index], replicas).get(request.replica, 0.0))
+            expected = _EXPECTS[strategy](request, ordered[:index], replicas)
+            total = sum(shares[name] for name in expected)
+            if strategy != RoutingStrategy.SESSION and total:
+                expected = {name: shares[name] / total for name in expected}
+            chances.append(expected.get(request.replica, 0.0))
     logs = [
         math.log(weight) + sum(math.log((1 - share) * chance + share / len(replicas)) for chance in chances)
         for share, weight in _DEVIATIONS
