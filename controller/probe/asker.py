@@ -46,6 +46,8 @@ class Asker:
         self.names_replicas = False
         """Answers say who served them."""
         self.texts = Texts("")
+        self.long_tokens = 200
+        """Of the answer to a request that is to keep its replica busy."""
         self._route = route
         self._client = client
         self._deadline = deadline
@@ -87,7 +89,10 @@ class Asker:
         self.asked += 1
         before = {} if self.names_replicas else await self._counts()
         sent = await self._client.send(
-            self._route.router, self.texts.prompt(prefix), session or self._own_session(), is_long=is_long
+            self._route.router,
+            self.texts.prompt(prefix),
+            session or self._own_session(),
+            self.long_tokens if is_long else 1,
         )
         replica = self._named(sent.served_by)
         self.names_replicas = self.names_replicas or bool(replica)

@@ -14,7 +14,6 @@ from tierdeck.errors import TierdeckError, UnreachableError
 
 PROBE_HEADER = "x-tierdeck-probe"
 _SERVED_BY = ("x-served-by",)
-LONG_TOKENS = 200
 
 
 class RefusedError(TierdeckError):
@@ -54,8 +53,8 @@ class Client:
         self.model = ""
         self.is_chat = False
 
-    async def send(self, base: str, prompt: str, session: str, *, is_long: bool = False) -> Sent:
-        """One request; of a long one only the beginning of the answer is waited for.
+    async def send(self, base: str, prompt: str, session: str, tokens: int = 1) -> Sent:
+        """One request; of one that wants more than one token only the beginning of the answer is waited for.
 
         Raises:
             RefusedError: it was answered with an error.
@@ -66,7 +65,7 @@ class Client:
         said: dict[str, object] = (
             {"messages": [{"role": "user", "content": prompt}]} if self.is_chat else {"prompt": prompt}
         )
-        tokens = LONG_TOKENS if is_long else 1
+        is_long = tokens > 1
         body = {"model": self.model, **said, "max_tokens": tokens, "temperature": 0, "stream": is_long}
         body |= {"ignore_eos": True} if is_long else {}
         headers = {

@@ -10,13 +10,10 @@ from controller.probe.asker import MOST_REQUESTS, Asker
 from tierdeck.routing import RoutingStrategy
 
 Script = Callable[[Asker], Awaitable[None]]
-_CROSSED = 3
-"""Times that a longer beginning is put into another replica's cache: a strategy by texts and one by caches then go
-different ways."""
-_WAVES = 2
 _MOST_ALONE = 4
 """Beginnings that are tried until two replicas serve them."""
-_MORE = ("and more", "and still more")
+_SHORTER = 60
+"""Tokens of an answer that keeps a replica busy for a second or two."""
 Prefix = tuple[str, ...]
 Name = TypeVar("Name")
 
@@ -57,9 +54,10 @@ async def session(asker: Asker) -> None:
 async def prefixaware(asker: Asker) -> None:
     """Beginnings that come back; then longer ones, which another replica's cache holds and the router never sent.
 
-    What is new goes to the least busy replica of many a router: long requests make it another one.
+    What is new goes to the least busy replica of many a router: requests of some length make it another one.
     """
     homes: dict[Prefix, str] = {}
+    asker.long_tokens = _SHORTER
     while len(homes) < _MOST_ALONE and len(set(homes.values())) < 2 and asker.left > 0:
         new = (f"beginning {asker.asked}",)
         landing = await asker.ask(new, is_long=asker.names_replicas)
@@ -68,42 +66,43 @@ async def prefixaware(asker: Asker) -> None:
         homes[new] = landing.replica
         await asker.ask(new)
     homes = {prefix: home for home, prefix in {home: prefix for prefix, home in homes.items()}.items()}
-    for _ in range(_WAVES):
-        if asker.is_clear():
-            return
-        await _cross(asker, homes, {prefix: _next(asker.replicas, home) for prefix, home in homes.items()}, stays=True)
-    await _again(asker, homes)
+    if asker.is_clear():
+        return
+    crossed = await _crossed(asker, homes, stays=True)
+    while asker.left > 0 and not asker.is_clear() and _strayed(asker, crossed):  # a cache decides, it seems: once more
+        new = (f"beginning {asker.asked}",)
+        landing = await asker.ask(new)
+        if landing is not None and landing.replica:
+            crossed = await _crossed(asker, {new: landing.replica}, stays=True)
+    await _again(asker, crossed)
 
 
 async def kvaware(asker: Asker) -> None:
     """Beginnings that the router never sent, and that one replica's cache holds; then longer ones on another one."""
-    names = asker.idle
-    homes: dict[Prefix, str] = {(f"beginning {turn}",): name for turn, name in enumerate(names[:_CROSSED])}
+    homes: dict[Prefix, str] = {(f"beginning {turn}",): name for turn, name in enumerate(asker.idle[:3])}
     await asker.seed_all(list(homes.items()))
     for prefix in homes:
         await asker.ask(prefix)
-    for _ in range(_WAVES):
-        if asker.is_clear():
-            return
-        await _cross(asker, homes, {prefix: _next(names, home) for prefix, home in homes.items()}, stays=False)
-    await _again(asker, homes)
+    if not asker.is_clear():
+        await _again(asker, await _crossed(asker, homes, stays=False))
 
 
-async def _cross(asker: Asker, homes: dict[Prefix, str], elsewhere: Mapping[Prefix, str], *, stays: bool) -> None:
-    """Put longer beginnings into other replicas' caches, and ask for them; nothing once that was done often enough.
+async def _crossed(asker: Asker, homes: Mapping[Prefix, str], *, stays: bool) -> dict[Prefix, str]:
+    """Put longer beginnings into other replicas' caches, and ask for them: a strategy by texts and one by caches then
+    go different ways.
 
     Args:
-        homes: where each beginning should go; the longer ones take the place of theirs.
+        homes: where each beginning goes.
         stays: the longer one should go where the shorter one goes; else to where it was put.
+
+    Returns:
+        Where each longer one should go.
     """
-    done = sum(len(prefix) - 1 for prefix in homes)
-    crossed = dict(list(elsewhere.items())[: max(0, _CROSSED - done)])
-    longer = {prefix: (*prefix, _MORE[len(prefix) - 1]) for prefix in crossed}
-    await asker.seed_all([(longer[prefix], replica) for prefix, replica in crossed.items()])
-    for prefix, replica in crossed.items():
-        home = homes.pop(prefix)
-        homes[longer[prefix]] = home if stays else replica
-        await asker.ask(longer[prefix])
+    elsewhere = {(*prefix, "and more"): _next(asker.idle, home) for prefix, home in homes.items()}
+    await asker.seed_all(list(elsewhere.items()))
+    for prefix in elsewhere:
+        await asker.ask(prefix)
+    return {prefix: homes[prefix[:-1]] if stays else replica for prefix, replica in elsewhere.items()}
 
 
 async def _again(asker: Asker, homes: Mapping[Prefix, str]) -> None:
@@ -124,9 +123,14 @@ def _least_served(asker: Asker, homes: Mapping[Name, str]) -> Name:
     return random.choice([name for name, home in homes.items() if landed[home] == least])  # noqa: S311  # no secret
 
 
+def _strayed(asker: Asker, homes: Mapping[Prefix, str]) -> bool:
+    """Whether any did not go where it should."""
+    return any(one.prefix in homes and one.replica != homes[one.prefix] for one in asker.landings if not one.is_direct)
+
+
 def _next(replicas: Sequence[str], home: str) -> str:
-    others = [*replicas, *replicas]
-    return others[others.index(home) + 1] if home in replicas else replicas[0]
+    """Another one, so that each replica gets as many."""
+    return replicas[(replicas.index(home) + 1) % len(replicas)] if home in replicas else replicas[0]
 
 
 SCRIPTS: Mapping[RoutingStrategy, Script] = {

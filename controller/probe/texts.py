@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 
 PART_TOKENS = (416, 264)
-"""Of the first part of a beginning, and of each further one. Three parts and a tail fit into 1,024 tokens; a beginning
-without its last part is more than 0.4 of the whole, and each part completes another chunk of LMCache's 256."""
+"""Of the first part of a beginning, and of each further one. Two parts and a tail fit into 1,024 tokens; the first
+one is more than half of the whole, and each part completes another chunk of LMCache's 256."""
 _TAIL_TOKENS = 12
 _WORDS = (
     *("time", "year", "people", "way", "day", "man", "thing", "woman", "life", "child", "world", "school", "state"),
