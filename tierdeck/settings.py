@@ -109,6 +109,9 @@ class Settings(BaseSettings):
         description="Whether the controller writes in the approver's name, so that the cluster's own rights and audit "
         "log apply to that person.",
     )
+    changes_rollout_seconds: float = Field(
+        3600.0, ge=60, le=_DAY, description="Seconds that a change may take from its writes until every pod carries it."
+    )
     probe_routing: bool = Field(
         default=True, description="Whether a strategy is proved by requests of the controller's own, 20 at most."
     )
