@@ -15,6 +15,7 @@ import structlog
 import typer
 
 from controller import stage_commands
+from controller.probe import commands as probe_commands
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
@@ -158,6 +159,7 @@ def _guard(act: Callable[[], None]) -> None:
 
 
 stage_commands.add_to(app)
+probe_commands.add_to(app)
 
 
 if __name__ == "__main__":
