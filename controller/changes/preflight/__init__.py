@@ -1,0 +1,49 @@
+"""Before a change is made: checks that refuse it, naming node and bytes, or say what a person should know."""
+
+from __future__ import annotations
+
+from controller.changes.planner import Look
+from controller.changes.preflight.ahead import ahead_of
+from controller.changes.preflight.availability import AVAILABILITY
+from controller.changes.preflight.check import Check, Checked
+from controller.changes.preflight.claims import CLAIM_SIZES
+from controller.changes.preflight.ending import BUDGETS, GRACE
+from controller.changes.preflight.l0 import L0
+from controller.changes.preflight.memory import MEMORY_OF_POD
+from controller.changes.preflight.moving import MOVING, SCALERS
+from controller.changes.preflight.nodes import ROOM
+from controller.changes.preflight.quota import QUOTA
+from controller.changes.preflight.shared_memory import SHARED_MEMORY
+from tierdeck.changes.plan import Plan, Refusal
+from tierdeck.changes.wish import Wish
+
+CHECKS: tuple[Check, ...] = (
+    MOVING, MEMORY_OF_POD, ROOM, SHARED_MEMORY, L0, QUOTA, AVAILABILITY, BUDGETS, GRACE, SCALERS, CLAIM_SIZES,
+)  # fmt: skip
+"""In the order in which their sentences are shown."""
+
+_OF_THE_MOMENT = frozenset({"scaling", "node_repair", "availability", "gpus", "surge"})
+"""Refusals that would hold up a revert just when it is needed: there they are warnings."""
+
+
+def preflight(look: Look, plan: Plan, wish: Wish, *, is_revert: bool = False) -> Checked:
+    """Run all checks.
+
+    Args:
+        is_revert: it writes back what was there before: how things stand at the moment is said, and does not refuse.
+
+    Raises:
+        TierdeckError: of a kind of `controller.api.errors`, for what may work later.
+    """
+    ahead = ahead_of(look, plan, wish)
+    refusals: dict[Refusal, None] = {}
+    warnings: dict[str, None] = dict.fromkeys(ahead.unread)
+    for check in CHECKS:
+        for found in check.find(ahead):
+            if isinstance(found, str):
+                warnings[found] = None
+            elif is_revert and found.code in _OF_THE_MOMENT:
+                warnings[found.reason] = None
+            else:
+                refusals[found] = None
+    return Checked(tuple(refusals), tuple(warnings))
