@@ -14,7 +14,6 @@ from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.saying import size, told
 from controller.objects import Raw
 from controller.reading.fields import field
-from controller.reading.processes import Process
 from controller.reading.quantities import bytes_of
 from tierdeck.changes.plan import Refusal
 

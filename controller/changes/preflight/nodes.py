@@ -92,16 +92,16 @@ def _at_first(restart: Restart, rooms: Sequence[Room]) -> Iterator[Refusal]:
     if short:
         name = short[0]
         node, left = best_for(free, after, name)
-        yield Refusal("gpus", _says(restart, f"{_number(after[name])} {name}", f"{node} has "
+        yield Refusal("gpus", _says(restart, f"{_number(after[name])} {name}", f"{node}, has "
                       f"{_number(max(left.get(name, ZERO), ZERO))} free"), _fix(restart))  # fmt: skip
         return
     node, left = best_for(free, after, MEMORY)
     missing = after.get(MEMORY, ZERO) - left.get(MEMORY, ZERO)
     if missing <= 0:
-        yield Refusal("surge", _says(restart, "it", f"{node} lacks {', '.join(_lacks(left, after))}"), _fix(restart))
+        yield Refusal("surge", _says(restart, "it", f"{node}, lacks {', '.join(_lacks(left, after))}"), _fix(restart))
         return
     grows = after.get(MEMORY, ZERO) > before.get(MEMORY, ZERO) and any(fits(one, before) for _, one in free)
-    has = f"{node} has {size(max(left.get(MEMORY, ZERO), ZERO))} left, {told(missing)} are missing"
+    has = f"{node}, has {size(max(left.get(MEMORY, ZERO), ZERO))} left, {told(missing)} are missing"
     yield Refusal(
         "memory" if grows else "surge", _says(restart, f"{size(after[MEMORY])} of memory", has), _fix(restart)
     )
