@@ -8,6 +8,7 @@ from controller.changes.preflight.availability import AVAILABILITY
 from controller.changes.preflight.check import Check, Checked
 from controller.changes.preflight.claims import CLAIM_SIZES
 from controller.changes.preflight.ending import BUDGETS, GRACE
+from controller.changes.preflight.kueue import QUEUE
 from controller.changes.preflight.l0 import L0
 from controller.changes.preflight.memory import MEMORY_OF_POD
 from controller.changes.preflight.moving import MOVING, SCALERS
@@ -18,19 +19,13 @@ from tierdeck.changes.plan import Plan, Refusal
 from tierdeck.changes.wish import Wish
 
 CHECKS: tuple[Check, ...] = (
-    MOVING, MEMORY_OF_POD, ROOM, SHARED_MEMORY, L0, QUOTA, AVAILABILITY, BUDGETS, GRACE, SCALERS, CLAIM_SIZES,
+    MOVING, MEMORY_OF_POD, ROOM, SHARED_MEMORY, L0, QUOTA, QUEUE, AVAILABILITY, BUDGETS, GRACE, SCALERS, CLAIM_SIZES,
 )  # fmt: skip
 """In the order in which their sentences are shown."""
 
-_OF_THE_MOMENT = frozenset({"scaling", "node_repair", "availability", "gpus", "surge"})
-"""Refusals that would hold up a revert just when it is needed: there they are warnings."""
 
-
-def preflight(look: Look, plan: Plan, wish: Wish, *, is_revert: bool = False) -> Checked:
+def preflight(look: Look, plan: Plan, wish: Wish) -> Checked:
     """Run all checks.
-
-    Args:
-        is_revert: it writes back what was there before: how things stand at the moment is said, and does not refuse.
 
     Raises:
         TierdeckError: of a kind of `controller.api.errors`, for what may work later.
@@ -42,8 +37,6 @@ def preflight(look: Look, plan: Plan, wish: Wish, *, is_revert: bool = False) ->
         for found in check.find(ahead):
             if isinstance(found, str):
                 warnings[found] = None
-            elif is_revert and found.code in _OF_THE_MOMENT:
-                warnings[found.reason] = None
             else:
                 refusals[found] = None
     return Checked(tuple(refusals), tuple(warnings))

@@ -26,6 +26,9 @@ def find_room(ahead: Ahead) -> Iterator[Finding]:
         reason = "; ".join(objects.blind[kind] for kind in blind) or "no node is seen"
         yield f"Whether a node has room is not checked: {reason}."
         return
+    if objects.spaces:
+        spaces = ", ".join(objects.spaces)
+        yield f"Nodes may have less room than is counted here: pods outside of the namespaces {spaces} are not seen."
     for restart in ahead.restarts:
         rooms = rooms_of(ahead, restart)
         if not rooms:

@@ -42,7 +42,7 @@ def find_quota(ahead: Ahead) -> Iterator[Finding]:
 def _quotas(namespace: str, quotas: Sequence[Raw], restarts: Sequence[Restart]) -> Iterator[Finding]:
     asked: Amounts = {}
     for one in restarts:
-        asked = plus(asked, _more(one))
+        asked = plus(asked, more_of(one))
     for quota in quotas:
         name = text(quota, "metadata", "name")
         if field(quota, "spec", "scopes") or field(quota, "spec", "scopeSelector"):
@@ -56,22 +56,22 @@ def _quotas(namespace: str, quotas: Sequence[Raw], restarts: Sequence[Restart]) 
             if need > 0 and left[resource] < need:
                 yield Refusal(
                     "quota",
-                    f"ResourceQuota {namespace}/{name} leaves {_amount(resource, max(left[resource], ZERO))} of "
-                    f"{resource}, and the change takes {_amount(resource, need)} more: "
-                    f"{_amount(resource, need - left[resource], is_missing=True)} are missing.",
+                    f"ResourceQuota {namespace}/{name} leaves {amount(resource, max(left[resource], ZERO))} of "
+                    f"{resource}, and the change takes {amount(resource, need)} more: "
+                    f"{amount(resource, need - left[resource], is_missing=True)} are missing.",
                     f"Raise {resource} of ResourceQuota {namespace}/{name}, or wish less.",
                 )
 
 
 def _counted(resource: str) -> str:
-    """A quota's name for a resource as `_more` spells it."""
+    """A quota's name for a resource as `more_of` spells it."""
     if resource in ("cpu", MEMORY):
         return f"requests.{resource}"
     return PODS if resource == "count/pods" else resource
 
 
-def _more(one: Restart) -> Amounts:
-    """What the rollout takes at its peak beyond what its pods take now."""
+def more_of(one: Restart) -> Amounts:
+    """What the rollout takes at its peak beyond what its pods take now, as quotas spell it (`requests.memory`)."""
     before, after = _counts(one.before), _counts(one.after)
     replicas = one.rollout.replicas if one.rollout.replicas is not None else len(one.pods)
     found: dict[str, Decimal] = {}
@@ -126,7 +126,7 @@ def _in_range(name: str, what: str, item: Raw, asked: tuple[Amounts, Amounts]) -
         yield Refusal("quota", f"{reason}: {told(least - low)} too little.", f"Lower min.memory of LimitRange {name}.")
 
 
-def _amount(resource: str, number: Decimal, *, is_missing: bool = False) -> str:
+def amount(resource: str, number: Decimal, *, is_missing: bool = False) -> str:
     if not resource.endswith(MEMORY):
         return f"{float(number):g}"
     return told(number) if is_missing else size(number)

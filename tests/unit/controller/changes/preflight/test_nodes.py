@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from controller.changes.preflight import preflight
 from controller.resources import NODES, PODS
 from tests.support.preflight import codes, edit, engine, l1_of, look, memory_to, node, plan, pod, pods_of
+from tierdeck.changes.plan import Plan, Write
 from tierdeck.changes.wish import Wish
+from tierdeck.deployed import ObjectRef
 
 SURGE = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
 ROUTE = Wish(strategy="roundrobin")
@@ -151,9 +156,46 @@ def test_what_can_t_be_seen_is_a_warning(kind: object) -> None:
     assert any("Whether a node has room is not checked: the API server forbids it." in one for one in found.warnings)
 
 
-def test_a_revert_is_warned_of_what_holds_up_the_rollout_only_now() -> None:
-    made = engine(strategy=SURGE)
+def test_pods_of_namespaces_that_are_not_looked_into_are_said_not_to_be_counted() -> None:
+    made = engine()
     at = look(made, *pods_of(made, "n1", "n2"), node("n1"), node("n2"))
-    found = preflight(at, plan(), ROUTE, is_revert=True)
-    assert codes(found) == []
-    assert any("no node has room for 1 nvidia.com/gpu" in one for one in found.warnings)
+    partly = replace(at, objects=replace(at.objects, spaces=("llm",)))
+    found = preflight(partly, plan(), ROUTE)
+    assert [one for one in found.warnings if "pods outside of the namespaces llm are not seen" in one]
+
+
+def daemon(l1_gib: int) -> dict[str, Any]:
+    """LMCache's server on every node, with 8 GiB beside L1."""
+    memory = {"memory": f"{l1_gib + 8}Gi"}
+    server = {
+        "name": "cache",
+        "image": "lmcache/standalone:v0.5.6",
+        "command": ["lmcache"],
+        "args": ["server", "--l1-size-gb", str(l1_gib)],
+        "resources": {"limits": memory, "requests": memory},
+    }
+    return {
+        "kind": "DaemonSet",
+        "metadata": {"name": "lmcache", "namespace": "llm", "uid": "ds-1"},
+        "spec": {"template": {"metadata": {"labels": {"app": "lmcache"}}, "spec": {"containers": [server]}}},
+        "status": {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "updatedNumberScheduled": 2,
+                   "numberReady": 2},
+    }  # fmt: skip
+
+
+def test_each_node_has_to_hold_its_own_pod_of_a_daemon_set() -> None:
+    # 28 GiB become 68; n1 has plenty, n2: 128 - 70 = 58: 10 GiB = 10,737,418,240 bytes are missing there
+    made, server = engine(), daemon(20)
+    own = [{"kind": "Pod", "metadata": {"name": f"lmcache-{on}", "namespace": "llm",
+                                        "ownerReferences": [{"kind": "DaemonSet", "name": "lmcache", "uid": "ds-1"}]},
+            "spec": {**server["spec"]["template"]["spec"], "nodeName": on}, "status": {"phase": "Running"}}
+           for on in ("n1", "n2")]  # fmt: skip
+    around = [node("n1", memory="512Gi"), node("n2"), pod("a", "n2", memory="70Gi")]
+    ref = ObjectRef("DaemonSet", "llm", "lmcache")
+    above = ("spec", "template", "spec", "containers", "[name=cache]", "resources")
+    edits = tuple(edit((*above, side, "memory"), "68Gi") for side in ("limits", "requests"))
+    what = Plan((Write(ref, "/x", "apps/v1", edits),), restarts=(ref,))
+    found = preflight(look(made, server, *own, *around), what, l1_of(60))
+    assert codes(found) == ["memory"]
+    assert "room for 1 of its 2 pods: the best, n2, has 58 GiB left" in found.refusals[0].reason
+    assert "(10,737,418,240 bytes)" in found.refusals[0].reason

@@ -38,12 +38,6 @@ def test_a_rollout_that_is_stuck_may_be_cured_by_the_change() -> None:
     assert [one for one in found.warnings if "does not go on, with 1 of 2 ready: ProgressDeadlineExceeded" in one]
 
 
-def test_a_rollout_is_not_waited_for_by_a_revert() -> None:
-    found = preflight(look(rolling()), plan(), ROUTE, is_revert=True)
-    assert codes(found) == []
-    assert [one for one in found.warnings if "rolling out or scaling already" in one]
-
-
 def scaler(now: int, then: int) -> Manifest:
     aim = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"}
     return {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "hpa", "namespace": "llm"},

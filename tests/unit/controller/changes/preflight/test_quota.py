@@ -84,3 +84,49 @@ def test_a_container_below_what_a_limit_range_wants_is_refused() -> None:
     found = preflight(look(engine(), reader=reader), plan(*memory_to("25Gi")), l1_of(1))
     assert codes(found) == ["quota"]
     assert "wants at least 32 GiB" in found.refusals[0].reason
+
+
+KUEUE = "/apis/kueue.x-k8s.io/v1beta1"
+LOCALS, CLUSTERS = f"{KUEUE}/namespaces/llm/localqueues", f"{KUEUE}/clusterqueues"
+
+
+def queues(**spec: Any) -> dict[str, list[dict[str, Any]]]:
+    """A queue with 200 GiB, of which 170 are used."""
+    resources = {"name": "any", "resources": [{"name": "memory", "nominalQuota": "200Gi"}]}
+    usage = {"name": "any", "resources": [{"name": "memory", "total": "170Gi"}]}
+    cluster = {
+        "metadata": {"name": "team"},
+        "spec": {"resourceGroups": [{"flavors": [resources]}], **spec},
+        "status": {"flavorsUsage": [usage]},
+    }
+    return {LOCALS: [{"metadata": {"name": "q"}, "spec": {"clusterQueue": "team"}}], CLUSTERS: [cluster]}
+
+
+def queued() -> dict[str, Any]:
+    made = engine()
+    made["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "q"}
+    return made
+
+
+def test_a_queue_of_kueue_without_room_is_refused() -> None:
+    # 2 × 20 GiB more; 200 - 170 = 30 are left
+    at = look(queued(), reader=Shelf(queues()), load=IDLE)
+    found = preflight(at, plan(*memory_to("84Gi")), l1_of(60))
+    assert codes(found) == ["quota"]
+    assert "ClusterQueue team leaves 30 GiB of memory" in found.refusals[0].reason
+    assert "10 GiB (10,737,418,240 bytes) are missing" in found.refusals[0].reason
+    # 2 × 15 = 30
+    assert codes(preflight(at, plan(*memory_to("79Gi")), l1_of(55))) == []
+
+
+def test_a_queue_that_may_borrow_or_can_t_be_read_is_said() -> None:
+    for reader in (Shelf(queues(cohort="all")), Shelf(forbidden=[CLUSTERS]), Shelf(unserved=[LOCALS, CLUSTERS])):
+        found = preflight(look(queued(), reader=reader, load=IDLE), plan(*memory_to("84Gi")), l1_of(60))
+        assert codes(found) == []
+        assert [one for one in found.warnings if "Kueue's queue llm/q" in one and "is not checked" in one]
+
+
+def test_what_no_queue_keeps_asks_kueue_nothing() -> None:
+    reader = Shelf(queues(), forbidden=[LOCALS, CLUSTERS])
+    found = preflight(look(engine(), reader=reader, load=IDLE), plan(*memory_to("84Gi")), l1_of(60))
+    assert not [one for one in found.warnings if "Kueue" in one]

@@ -1,1 +1,0 @@
-"""Tests of controller.changes.preflight."""
