@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from controller.changes.preflight.ahead import Ahead, Restart
 from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.placing import trouble_of
-from controller.reading.fields import mapping, named, text, whole
+from controller.objects import Raw
+from controller.reading.fields import items, mapping, named, text, whole
 from controller.resources import AUTOSCALERS, NODES
 from tierdeck.changes.plan import Refusal
 from tierdeck.deployed import ObjectRef
@@ -48,12 +49,18 @@ def _scaling(ahead: Ahead, one: Restart) -> Iterator[Refusal]:
         aim = mapping(raw, "spec", "scaleTargetRef")
         target = ObjectRef(text(aim, "kind"), scaler.namespace, text(aim, "name"))
         now, then = (whole(raw, "status", name) for name in ("currentReplicas", "desiredReplicas"))
-        if target in targets and now is not None and then is not None and now != then:
+        if target in targets and now is not None and then and now != then and not _is_idle(raw):
             yield Refusal(
                 "scaling",
                 f"{scaler} scales {target} from {now} to {then} replicas now.",
                 "Wait until it is done, and propose the change again.",
             )
+
+
+def _is_idle(scaler: Raw) -> bool:
+    """It does not scale, for want of metrics or since it is switched off: what it desires is of another time."""
+    active = next((one for one in items(scaler, "status", "conditions") if text(one, "type") == "ScalingActive"), {})
+    return text(active, "status") == "False"
 
 
 def _repair(ahead: Ahead, one: Restart) -> Iterator[Finding]:

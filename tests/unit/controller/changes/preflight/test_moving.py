@@ -51,6 +51,13 @@ def test_a_scaling_that_goes_on_is_waited_for() -> None:
     assert codes(preflight(look(engine(), scaler(2, 2)), plan(), ROUTE)) == []
 
 
+def test_a_scaler_that_has_no_metrics_scales_nothing() -> None:
+    idle = scaler(2, 3)
+    idle["status"]["conditions"] = [{"type": "ScalingActive", "status": "False", "reason": "FailedGetResourceMetric"}]
+    for one in (idle, scaler(2, 0)):
+        assert codes(preflight(look(engine(), one), plan(), ROUTE)) == []
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
