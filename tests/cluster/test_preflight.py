@@ -95,7 +95,7 @@ def bounded(cluster: Cluster, namespace: str) -> None:
         quota = cluster.rest.get("ResourceQuota", "team", namespace)
         budget = cluster.rest.get("PodDisruptionBudget", "team", namespace, "policy/v1")
         used = quota.get("status", {}).get("used", {}).get("requests.memory")
-        return used == "128Gi" and budget.get("status", {}).get("currentHealthy") == 2
+        return bool(used == "128Gi" and budget.get("status", {}).get("currentHealthy") == 2)
 
     cluster.wait_until(is_counted, "what the quota and the budget count")
 

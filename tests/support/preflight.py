@@ -10,7 +10,7 @@ from typing import Any
 from controller.api.errors import ForbiddenError, NotServedError
 from controller.backends.deployment import DEPLOYMENT
 from controller.changes.planner import Load, Look
-from controller.changes.preflight import Checked
+from controller.changes.preflight.check import Checked
 from controller.objects import Raw
 from controller.reading.scene import Scene
 from controller.resources import Resource

@@ -89,7 +89,7 @@ def test_a_free_gpu_lets_it_go_on() -> None:
         {"labels": {"sagemaker.amazonaws.com/node-health-status": "UnschedulablePendingReboot"}},
     ],
 )
-def test_a_node_that_takes_no_pods_has_no_room(node_more: dict[str, object]) -> None:
+def test_a_node_that_takes_no_pods_has_no_room(node_more: dict[str, Any]) -> None:
     made = engine(strategy=SURGE)
     at = look(made, *pods_of(made, "n1", "n2"), node("n1"), node("n2"), node("n3", **node_more))
     assert codes(preflight(at, plan(), ROUTE)) == ["gpus"]
@@ -114,15 +114,15 @@ def test_a_node_that_takes_no_pods_has_no_room(node_more: dict[str, object]) -> 
 )
 def test_a_node_that_the_pods_don_t_select_has_no_room(template: dict[str, object]) -> None:
     made = engine(strategy=SURGE, replicas=1, template=template)
-    ours, other = {"labels": {"pool": "a"}}, {"labels": {"pool": "b"}}
-    at = look(made, *pods_of(made, "n1"), node("n1", **ours), node("n2", **other))
+    ours, other = node("n1", labels={"pool": "a"}), node("n2", labels={"pool": "b"})
+    at = look(made, *pods_of(made, "n1"), ours, other)
     assert codes(preflight(at, plan(), ROUTE)) == ["gpus"]
 
 
 def test_a_taint_that_is_tolerated_keeps_nothing_away() -> None:
     made = engine(strategy=SURGE, replicas=1, template={"tolerations": [{"key": "gpu", "operator": "Exists"}]})
-    taint = {"spec": {"taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]}}
-    at = look(made, *pods_of(made, "n1"), node("n1"), node("n2", **taint))
+    spec = {"taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]}
+    at = look(made, *pods_of(made, "n1"), node("n1"), node("n2", spec=spec))
     assert codes(preflight(at, plan(), ROUTE)) == []
 
 
