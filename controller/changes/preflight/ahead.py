@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from controller.api.errors import ForbiddenError, NotServedError
 from controller.changes.planner import Look
 from controller.changes.preflight.edited import edited
+from controller.changes.preflight.held import held_by, holder_of
 from controller.changes.preflight.rendered import rendered
 from controller.changes.preflight.rollout import Rollout, rollout_of
 from controller.objects import Raw
 from controller.reading.fields import items, text
 from controller.reading.lineage import WORKLOADS, Found, template_spec
-from controller.reading.lmcache import uses_server
-from controller.reading.processes import Process, is_server
-from controller.reading.sizes import l1_of, server_l1
+from controller.reading.processes import Process
 from controller.reading.workloads import read_workload
 from tierdeck.changes.plan import Plan
 from tierdeck.changes.wish import Wish
@@ -24,7 +23,6 @@ from tierdeck.deployed import Component, ObjectRef, StatedSize, Workload
 _KINDS = {resource.kind: resource for resource in WORKLOADS}
 _MAIN = (Component.ENGINE, Component.LMCACHE, Component.ROUTER)
 """The part that a workload is there for, where it runs several."""
-_HYPERPOD = "hyperpod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Restart:
         before, after: the object now, and with what is written; of what an operator renders it is an estimate.
         process: what it is there for, as its template states it now; None: it runs no part that is known.
         holder: the process that keeps L1; None: it keeps none.
-        l1: of one of its pods, as its template states it now.
+        held: what L1 takes of one of its pods' memory now, as its template states it.
     """
 
     workload: Workload
@@ -43,7 +41,7 @@ class Restart:
     after: Raw
     process: Process | None
     holder: Process | None
-    l1: StatedSize
+    held: StatedSize
     pods: tuple[Found, ...]
 
     @property
@@ -138,14 +136,14 @@ def _restart(look: Look, plan: Plan, found: Found) -> Restart:
     known = next((one for one in look.deployed.workloads if one.ref == ref), None)
     spec = look.scene.template(found, dict(known.components) if known else None)
     main = next((process for part in _MAIN if (process := spec.of(part)) is not None), None)
-    holder = _holder(spec.of(Component.LMCACHE), spec.of(Component.ENGINE))
+    holder = holder_of(spec.of(Component.LMCACHE), spec.of(Component.ENGINE))
     return Restart(
         known or read_workload(found, spec, look.scene.lineage),
         raw,
         _after(plan, found, main),
         main,
         holder,
-        _l1(holder, look.deployed.backend),
+        held_by(holder, look.deployed.backend),
         tuple(look.scene.lineage.pods(found)),
     )
 
@@ -157,20 +155,6 @@ def _after(plan: Plan, found: Found, main: Process | None) -> Raw:
         return edited(raw, own)
     custom = [write for write in plan.writes if write.ref.kind not in _KINDS]
     return rendered(ref, raw, (main.name, main.component), custom)
-
-
-def _holder(server: Process | None, engine: Process | None) -> Process | None:
-    if server is not None and is_server(server.command):
-        return server
-    return engine if engine is not None and not uses_server(engine) else None
-
-
-def _l1(holder: Process | None, backend: str) -> StatedSize:
-    if holder is None:
-        return StatedSize.unknown("it keeps no L1")
-    if holder.component is Component.LMCACHE:
-        return server_l1(holder)
-    return l1_of(holder, needs_connector=not backend.startswith(_HYPERPOD))
 
 
 def namespaces_of(restarts: tuple[Restart, ...]) -> Iterator[tuple[str, Mapping[ObjectRef, Restart]]]:

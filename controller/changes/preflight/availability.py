@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from controller.changes.preflight.ahead import Ahead, Restart
 from controller.changes.preflight.check import Check, Finding
-from controller.changes.preflight.saying import plural
+from controller.changes.preflight.saying import plural, sentence
 from controller.reading.processes import Process
 from controller.reading.sizes import integer_of
 from tierdeck.changes.plan import Refusal
@@ -48,13 +48,13 @@ def _nothing_remains(one: Restart, now: float | None) -> Iterator[Finding]:
     if now:
         yield Refusal(
             "availability",
-            f"{what} ({why}), and {now:g} requests run or wait now.",
+            f"{sentence(what)} ({why}), and {now:g} requests run or wait now.",
             f"Give {one.ref} another replica, or let one start before the other stops (maxSurge 1, maxUnavailable 0; "
             "needs a free GPU), or wait until nothing runs.",
         )
     else:
         load = "nothing runs or waits now" if now == 0 else "how many requests run is not known"
-        yield f"{what[0].upper()}{what[1:]} ({why}); {load}."
+        yield f"{sentence(what)} ({why}); {load}."
 
 
 def _carries(one: Restart, engine: Process, remaining: int, now: float) -> Iterator[Finding]:

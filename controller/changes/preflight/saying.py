@@ -17,5 +17,10 @@ def told(number: Decimal | int) -> str:
     return f"{format_size(float(number))} ({int(number):,} bytes)"
 
 
+def sentence(words: str) -> str:
+    """With a capital, as it begins."""
+    return words[:1].upper() + words[1:]
+
+
 def plural(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from controller.changes.preflight.ahead import Ahead, Restart
 from controller.changes.preflight.check import Check, Finding
-from controller.changes.preflight.saying import size, told
+from controller.changes.preflight.saying import sentence, size, told
 from controller.reading.fields import field, flag, items, mapping, text
 from controller.reading.lineage import template_spec
 from controller.reading.processes import Process
@@ -36,7 +36,7 @@ def _holds(one: Restart, server: Process, wanted: int) -> Iterator[Finding]:
         if flag(spec, "hostIPC"):
             yield f"Whether {_SHARED} of the node holds L1 is not checked: {where} uses the node's own (hostIPC)."
         elif wanted > _LEGACY_BYTES:
-            yield (f"{where} keeps L1 in {_SHARED} and mounts nothing there: container runtimes give it "
+            yield (f"{sentence(where)} keeps L1 in {_SHARED} and mounts nothing there: container runtimes give it "
                    f"{size(_LEGACY_BYTES)} unless they are told otherwise, and L1 takes {size(wanted)}.")  # fmt: skip
         return
     volume = next((it for it in items(spec, "volumes") if text(it, "name") == text(mount, "name")), {})
@@ -44,7 +44,7 @@ def _holds(one: Restart, server: Process, wanted: int) -> Iterator[Finding]:
     if bound is not None and bound < wanted:
         yield Refusal(
             "shm",
-            f"{where} keeps L1 in {_SHARED}, whose volume {text(volume, 'name')} holds {size(bound)}; L1 takes "
+            f"{sentence(where)} keeps L1 in {_SHARED}, whose volume {text(volume, 'name')} holds {size(bound)}; L1 takes "
             f"{size(wanted)}, so {told(wanted - bound)} are missing.",
             f"Raise emptyDir.sizeLimit of volume {text(volume, 'name')} to {told(wanted)}.",
         )

@@ -48,7 +48,7 @@ def test_without_a_stated_number_the_largest_default_refuses_and_the_usual_one_w
 def test_a_single_replica_that_serves_is_not_taken_away() -> None:
     found = preflight(look(engine(replicas=1), load=busy(3)), plan(), ROUTE)
     assert codes(found) == ["availability"]
-    assert "nothing serves from when Deployment llm/chat stops its pods" in found.refusals[0].reason
+    assert "Nothing serves from when Deployment llm/chat stops its pods" in found.refusals[0].reason
     assert "3 requests run or wait now" in found.refusals[0].reason
 
 
@@ -99,7 +99,7 @@ def test_a_router_that_is_gone_meanwhile_is_refused_under_load() -> None:
         look(engine(), router(strategy={"type": "Recreate"}), load=busy(5)), plan(restarts=[ROUTER]), ROUTE
     )
     assert codes(found) == ["availability"]
-    assert "nothing routes from when Deployment llm/gate" in found.refusals[0].reason
+    assert "Nothing routes from when Deployment llm/gate" in found.refusals[0].reason
 
 
 def test_a_plan_that_restarts_nothing_is_refused_for_nothing() -> None:

@@ -33,20 +33,43 @@ def test_a_larger_l1_whose_memory_grows_with_it_passes() -> None:
 
 
 def test_a_larger_l1_without_more_memory_is_refused_with_what_is_missing() -> None:
-    # 24 beside L1, and 60 of L1: 84 GiB; 64 are there, 20 GiB = 21,474,836,480 bytes are missing
+    # 16 GiB of the 24 beside L1 are enough, and 60 of L1: 76 GiB; 64 are there, 12 GiB = 12,884,901,888 bytes short
     found = preflight(look(engine()), plan(), l1_of(60))
     assert codes(found) == ["memory"]
-    assert "container vllm of Deployment llm/chat will have 64 GiB of memory (limits)" in found.refusals[0].reason
-    assert "20 GiB (21,474,836,480 bytes) are missing" in found.refusals[0].reason
+    assert "Container vllm of Deployment llm/chat will have 64 GiB of memory (limits)" in found.refusals[0].reason
+    assert "12 GiB (12,884,901,888 bytes) are missing" in found.refusals[0].reason
     assert "resources.limits.memory" in found.refusals[0].fix
 
 
-def test_l1_counts_for_all_ranks_together() -> None:
-    # 2 ranks of 20 GiB are 40 GiB of L1 today: 64 - 40 = 24 beside it; 24 + 50 = 74, 10 more than 64
-    at = look(engine(l1="20", args=["--tensor-parallel-size", "2"]))
-    found = preflight(at, plan(), l1_of(50))
+def test_memory_that_grows_by_less_than_l1_is_refused() -> None:
+    # all of the 24 beside L1 have to stay: 24 + 60 = 84, of which 80 are there: 4 GiB = 4,294,967,296 bytes are missing
+    found = preflight(look(engine()), plan(*memory_to("80Gi")), l1_of(60))
     assert codes(found) == ["memory"]
-    assert "10 GiB (10,737,418,240 bytes) are missing" in found.refusals[0].reason
+    assert "4 GiB (4,294,967,296 bytes) are missing" in found.refusals[0].reason
+
+
+def test_memory_that_stays_and_is_ample_is_a_warning() -> None:
+    # 200 - 40 = 160 beside L1 today, 200 - 60 = 140 afterwards
+    found = preflight(look(engine(memory="200Gi")), plan(), l1_of(60))
+    assert codes(found) == []
+    assert [one for one in found.warnings if "will have 140 GiB of memory, and has 160 GiB today" in one]
+
+
+def test_an_l1_that_is_off_still_has_its_buffer() -> None:
+    # LMCache holds the 40 GiB for L2; switched on they take no more
+    made = engine()
+    made["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "LMCACHE_LOCAL_CPU", "value": "False"})
+    found = preflight(look(made), plan(), l1_of(40))
+    assert codes(found) == []
+    assert not [one for one in found.warnings if "memory" in one and "Deployment llm/chat" in one and "Beside" in one]
+
+
+def test_l1_counts_for_all_ranks_together() -> None:
+    # 2 ranks of 20 GiB are 40 GiB of L1 today: 64 - 40 = 24 beside it; 24 + 50 = 74, 1 more than 73
+    at = look(engine(l1="20", args=["--tensor-parallel-size", "2"]))
+    found = preflight(at, plan(*memory_to("73Gi")), l1_of(50))
+    assert codes(found) == ["memory"]
+    assert "1 GiB (1,073,741,824 bytes) are missing" in found.refusals[0].reason
     assert codes(preflight(at, plan(*memory_to("74Gi")), l1_of(50))) == []
 
 
@@ -74,7 +97,7 @@ def test_an_engine_with_little_beside_l1_is_warned_of() -> None:
     # 44 - 40 = 4 GiB beside L1; 4 + 50 = 54
     found = preflight(look(engine(memory="44Gi")), plan(*memory_to("54Gi")), l1_of(50))
     assert codes(found) == []
-    assert any("has 4 GiB of memory; 8 to 16 GiB are usual" in one for one in found.warnings)
+    assert any("will have 4 GiB of memory; 8 to 16 GiB are usual" in one for one in found.warnings)
 
 
 def test_a_limit_that_grows_without_its_request_is_warned_of() -> None:
