@@ -104,8 +104,8 @@ def _risks(where: str, one: Restart, bounds: tuple[_Bounds, _Bounds], wanted: in
         yield f"{sentence(where)} states no memory limit: what it takes beyond its request is missing on its node."
     elif then.request is not None and now.request is not None and 0 <= then.request - now.request < grows:
         yield (
-            f"{sentence(where)} asks for {size(then.request)} of memory, which grows by less than L1 does: its node may run out "
-            "of memory below the limit."
+            f"{sentence(where)} asks for {size(then.request)} of memory, which grows by less than L1 does: its node "
+            "may run out of memory below the limit."
         )
     before, left = _beside(one, now.limit or now.request), (then.limit or then.request or 0) - wanted
     if isinstance(before, str) or grows <= 0 or left <= 0:

@@ -10,7 +10,7 @@ from controller.changes.preflight.amounts import MEMORY, ZERO, Amounts, is_devic
 from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.room import Room, best_for, fits, is_toolkit, rooms_of, toolkit_bytes
 from controller.changes.preflight.saying import plural, size, told
-from controller.reading.fields import named, text
+from controller.reading.fields import items, named, text
 from controller.reading.lineage import template_spec
 from controller.resources import NODES, PODS
 from tierdeck.changes.plan import Refusal
@@ -116,8 +116,14 @@ def _says(restart: Restart, what: str, has: str) -> str:
 
 
 def _fix(restart: Restart) -> str:
-    return (f"Set maxSurge 0 and maxUnavailable 1 in the strategy of {restart.ref}, so that a pod goes before the next "
-            "one comes, or make room on a node.")  # fmt: skip
+    owner = next(iter(items(restart.after, "metadata", "ownerReferences")), None)
+    if owner is not None:
+        made = f"{text(owner, 'kind')} {text(owner, 'name')}"
+        return f"Make room on a node, or take a replica away first: {made} sets the strategy of {restart.ref}."
+    return (
+        f"Set maxSurge 0 and maxUnavailable 1 in the strategy of {restart.ref}, so that a pod goes before the next one "
+        "comes, or make room on a node."
+    )
 
 
 def _lacks(left: Amounts, asked: Amounts) -> list[str]:

@@ -44,8 +44,8 @@ def _holds(one: Restart, server: Process, wanted: int) -> Iterator[Finding]:
     if bound is not None and bound < wanted:
         yield Refusal(
             "shm",
-            f"{sentence(where)} keeps L1 in {_SHARED}, whose volume {text(volume, 'name')} holds {size(bound)}; L1 takes "
-            f"{size(wanted)}, so {told(wanted - bound)} are missing.",
+            f"{sentence(where)} keeps L1 in {_SHARED}, whose volume {text(volume, 'name')} holds {size(bound)}; "
+            f"L1 takes {size(wanted)}, so {told(wanted - bound)} are missing.",
             f"Raise emptyDir.sizeLimit of volume {text(volume, 'name')} to {told(wanted)}.",
         )
 

@@ -70,6 +70,17 @@ def test_the_node_s_room_counts_what_will_be_rendered() -> None:
                for one in found.refusals)  # fmt: skip
 
 
+def test_where_an_operator_sets_the_strategy_the_fix_does_not_ask_for_another() -> None:
+    # each node is filled by the pod that is there; 25 % of 2 replicas are 1 pod more and 0 fewer
+    at = look(*(node(name, memory="104Gi", gpus=0) for name in ("node-1", "node-2")))
+    found = preflight(at, plan(), Wish(strategy="roundrobin"))
+    (one,) = [one for one in found.refusals if one.code == "surge"]
+    assert one.fix == (
+        "Make room on a node, or take a replica away first: InferenceEndpointConfig chat sets the strategy of "
+        "Deployment inference/chat."
+    )
+
+
 def test_a_strategy_whose_worst_case_restarts_the_engines_is_judged_by_them_too() -> None:
     restarts = plan(edit(("spec", "intelligentRoutingSpec", "routingStrategy"), "session"), restarts=(ENGINE, ROUTER))
     found = preflight(look(), restarts, Wish(strategy="session"))
