@@ -13,6 +13,7 @@ from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.saying import plural, sentence
 from controller.reading.processes import Process
 from controller.reading.sizes import integer_of
+from controller.reading.told import UntoldError, argument
 from tierdeck.changes.plan import Refusal
 from tierdeck.deployed import Component
 
@@ -58,7 +59,7 @@ def _nothing_remains(one: Restart, now: float | None) -> Iterator[Finding]:
 
 
 def _carries(one: Restart, engine: Process, remaining: int, now: float) -> Iterator[Finding]:
-    stated = integer_of(engine.command.value("--max-num-seqs") or "-")
+    stated = _at_a_time(engine)
     each = stated or _MOST
     serving = min(remaining, one.workload.ready) if one.workload.ready else remaining
     can = serving * each
@@ -77,6 +78,14 @@ def _carries(one: Restart, engine: Process, remaining: int, now: float) -> Itera
             f"{left}; --max-num-seqs is not set, and with vLLM's default of {_USUAL} ({_MOST:,} on GPUs of 70 GiB and "
             f"more) they can work on {serving * _USUAL:,} requests, while {now:g} run or wait now."
         )
+
+
+def _at_a_time(engine: Process) -> int | None:
+    """None: not stated, or not to be told."""
+    try:
+        return integer_of(argument(engine, "--max-num-seqs") or "-")
+    except UntoldError:
+        return None
 
 
 AVAILABILITY = Check("availability", ("availability",), find_availability)

@@ -13,6 +13,7 @@ from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.saying import size
 from controller.reading.processes import Process
 from controller.reading.sizes import integer_of, ranks_of
+from controller.reading.told import UntoldError, argument
 from tierdeck.changes.plan import Refusal
 from tierdeck.changes.wish import L0Wish
 
@@ -50,15 +51,17 @@ def _holds(ahead: Ahead, one: Restart, engine: Process, wished: L0Wish) -> Itera
 
 def _longest(engine: Process) -> int | str:
     """Tokens of the longest request; a text is the reason why that is not known, empty where it fits itself."""
-    stated = engine.command.get(_LONGEST)
     if engine.command.problem:
         return engine.command.problem
-    if stated is None:
+    try:
+        stated = argument(engine, _LONGEST)
+    except UntoldError as error:
+        return str(error)
+    if not stated:
         return f"{_LONGEST} is not set, so the model's own configuration tells it"
-    if stated.value.lower() in ("auto", "-1"):
+    if stated.lower() in ("auto", "-1"):
         return ""
-    number = None if stated.reason else integer_of(stated.value)
-    return number if number else stated.reason or f"{_LONGEST} {stated.value} is no number of tokens"
+    return integer_of(stated) or f"{_LONGEST} {stated} is no number of tokens"
 
 
 def _tokens(ahead: Ahead, engine: Process, wished: L0Wish) -> tuple[int, str] | str:

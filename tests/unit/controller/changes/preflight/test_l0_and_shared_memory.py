@@ -35,6 +35,13 @@ def test_a_length_with_a_unit_is_read_as_vllm_does() -> None:
         assert bool(codes(preflight(at, plan(), Wish(l0=L0Wish(blocks=500))))) is refused
 
 
+def test_a_length_that_an_image_of_aws_takes_by_a_variable_counts() -> None:
+    made = engine(args=["--block-size", "16"])
+    env = {"name": "SM_VLLM_MAX_MODEL_LEN", "value": "8192"}
+    made["spec"]["template"]["spec"]["containers"][0]["env"].append(env)
+    assert codes(preflight(look(made), plan(), Wish(l0=L0Wish(blocks=500)))) == ["l0_too_small"]
+
+
 def test_bytes_count_on_every_rank() -> None:
     # 1 GiB on 2 ranks: 2,147,483,648 / 131,072 bytes a token = 16,384 tokens
     at = look(
