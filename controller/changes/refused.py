@@ -16,9 +16,15 @@ class RefusedError(TierdeckError):
 
     @property
     def refusal(self) -> Refusal:
-        return Refusal(self.code, str(self), self.hint)
+        return Refusal(self.code, f"{self}.", self.hint)
 
 
-def refusal_of(error: RefusedError | NotEditableError) -> Refusal:
-    """What can't be edited is not possible."""
-    return error.refusal if isinstance(error, RefusedError) else Refusal("not_possible", str(error), error.hint)
+def refusal_of(error: RefusedError | NotEditableError, where: str = "") -> Refusal:
+    """What can't be edited is not possible.
+
+    Args:
+        where: the container that was to be edited.
+    """
+    if isinstance(error, RefusedError):
+        return error.refusal
+    return Refusal("not_possible", f"{where}: {error}." if where else f"{error}.", error.hint)

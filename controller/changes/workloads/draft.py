@@ -44,21 +44,26 @@ class Draft:
     def lose(self, *tiers: Tier) -> None:
         self._loses |= set(tiers)
 
-    def plan(self, strategy: str = "", already: str = "") -> Plan:
+    def plan(self, strategy: str = "", already: str = "", others: tuple[Write, ...] = ()) -> Plan:
         """The plan.
 
+        Args:
+            already: what is there where nothing is to be done.
+            others: writes to objects that are no workloads; they come last.
+
         Raises:
-            RefusedError: `nothing_to_do`; `already` says what is there.
+            RefusedError: `nothing_to_do`.
         """
         writes: dict[ObjectRef, tuple[Place, list[FieldEdit]]] = {}
         for key, place in self._places.items():
             edits = edits_between(place.container, self._after[key], place.path)
             if edits:
                 writes.setdefault(place.ref, (place, []))[1].extend(edits)
-        if not writes:
-            raise RefusedError("nothing_to_do", f"it is {already} already" if already else "nothing would change")
+        if not writes and not others:
+            raise RefusedError("nothing_to_do", f"It has {already} already" if already else "Nothing would change")
+        own = (Write(ref, place.address, place.api_version, tuple(edits)) for ref, (place, edits) in writes.items())
         return Plan(
-            tuple(Write(ref, place.address, place.api_version, tuple(edits)) for ref, (place, edits) in writes.items()),
+            (*own, *others),
             tuple(one for one in self._carries.values() if one.workload in writes),
             tuple(writes),
             tuple(sorted(self._loses)),

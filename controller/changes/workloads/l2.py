@@ -67,7 +67,7 @@ def refuse_l2(process: Process) -> None:
     if "://" not in disk.value and not disk.value.startswith("/"):
         raise RefusedError(
             "not_possible",
-            f"{where}: LMCACHE_LOCAL_DISK is {disk.value or 'not known'}, a path beside the engine and no disk of its own",
+            f"{where}: LMCACHE_LOCAL_DISK is {disk.value or 'not known'}, a path beside the engine and no disk",
             "Set it to file:///PATH on a volume first.",
         )
 
@@ -76,6 +76,8 @@ def _why_no_size(remote: str) -> str:
     scheme = _scheme(remote)
     if scheme in ("fs", "file"):
         return "LMCache keeps no limit on a file system: it only ever adds files, and a claim's size is cosmetic"
+    if scheme in ("lm", "lmcache"):
+        return "LMCache's cache server takes no size, and evicts nothing until its pod's memory is full"
     return f"a remote of the kind {scheme or 'unknown'} is not told a size by the engine"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from controller.changes.edits.errors import NotEditableError
 from controller.changes.planner import Look
@@ -33,23 +34,25 @@ def resize(look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
         raise RefusedError("not_possible", f"{look.deployed.source} has no workload that runs an engine")
     refusals: list[Refusal] = []
 
-    def attempt(edit: Callable[[], None]) -> None:
-        try:
-            edit()
-        except (RefusedError, NotEditableError) as error:
-            refusals.append(refusal_of(error))
-
     for place in engines:
-        l0, l1, l2 = wish.l0, wish.l1_bytes, wish.l2_bytes
-        if l0 is not None:
-            attempt(lambda place=place, l0=l0: set_l0(draft, place, l0))  # type: ignore[misc]
-        if l1 is not None:
-            attempt(lambda place=place, l1=l1: _set_l1(look, draft, place, l1))  # type: ignore[misc]
-        if l2 is not None:
-            attempt(lambda place=place, l2=l2: set_l2(draft, place, l2))  # type: ignore[misc]
+        for edit in _edits(look, draft, place, wish):
+            try:
+                edit()
+            except (RefusedError, NotEditableError) as error:
+                refusals.append(refusal_of(error, place.process.where))
     if refusals:
         return tuple(dict.fromkeys(refusals))
     return _with_price(look, draft, engines, wish)
+
+
+def _edits(look: Look, draft: Draft, place: Place, wish: Wish) -> Iterator[Callable[[], None]]:
+    """One for each tier that is wished."""
+    if wish.l0 is not None:
+        yield partial(set_l0, draft, place, wish.l0)
+    if wish.l1_bytes is not None:
+        yield partial(_set_l1, look, draft, place, wish.l1_bytes)
+    if wish.l2_bytes is not None:
+        yield partial(set_l2, draft, place, wish.l2_bytes)
 
 
 def _set_l1(look: Look, draft: Draft, engine: Place, size_bytes: int) -> None:
