@@ -55,7 +55,7 @@ class KubernetesChanger:
         plan = self._of_planner(look, change.wish) if reverted is None else plan_back(reverted, self._reader)
         if not isinstance(plan, Plan):
             return plan
-        claimed = self._claimed(plan, deployed)
+        claimed = self._claimed(plan, objects)
         if not isinstance(claimed, Plan):
             return claimed
         checked = self._parts.preflight(look, claimed, change.wish)
@@ -122,7 +122,7 @@ class KubernetesChanger:
             return (Refusal("not_possible", f"endpoints of {backend} can't be changed by this version"),)
         return planner.plan(look, wish)
 
-    def _claimed(self, plan: Plan, deployed: Deployed) -> Plan | tuple[Refusal, ...]:
+    def _claimed(self, plan: Plan, objects: Objects) -> Plan | tuple[Refusal, ...]:
         """The plan with what others have in its fields; or why it must not be."""
         refusals: list[Refusal] = []
         warnings, exports_only = list(plan.warnings), plan.exports_only
@@ -134,7 +134,7 @@ class KubernetesChanger:
                 refusals.append(Refusal("changed_meanwhile", f"{write.ref} is not there any more"))
                 continue
             claims = claims_of(write, live, self._parts.by_hand)
-            refusals += [*claims.refusals, *scaled(deployed.owners, write.edits)]
+            refusals += [*claims.refusals, *scaled(write, objects)]
             warnings += claims.warnings
             exports_only = exports_only or claims.exports_only
         if refusals:
