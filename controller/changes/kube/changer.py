@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from controller.api.client import Api
 from controller.backends import BACKENDS
-from controller.changes.changer import DeniedError, Progress, Verified
+from controller.changes.changer import DeniedError, Progress, StoppedError, Verified
 from controller.changes.kube.claims import claims_of, scaled
 from controller.changes.kube.diff import diff
 from controller.changes.kube.parts import Elsewhere, Parts
@@ -78,18 +78,35 @@ class KubernetesChanger:
 
     def apply(self, plan: Plan, approver: str) -> bool:
         if plan.exports_only:
-            raise DeniedError(plan.exports_only, "Take `tierdeck export-change`.")
+            raise DeniedError(plan.exports_only, "Take `tierdeck export-change`.", written=0)
         person = as_person(approver) if self._parts.impersonates else None
-        ours = [write for write in plan.writes if write.surface is Surface.KUBERNETES]
-        for write in ours:  # all before the first: so that nothing is half done that could have been known
-            self._writer.check(write)
+        self._check(plan)
         is_written = False
+        for count, write in enumerate(plan.writes):
+            try:
+                if write.surface is Surface.KUBERNETES:
+                    is_written |= self._writer.apply(write, person)
+                else:
+                    is_written |= self._elsewhere(write).apply(write)
+            except StoppedError as error:
+                raise type(error)(str(error), error.hint, written=count) from error
+        return is_written
+
+    def _check(self, plan: Plan) -> None:
+        """Before anything is written, so that nothing is half done that could have been known.
+
+        Raises:
+            DriftedError: of the first write that can't be made, with how many are there already.
+        """
+        there, stopped = 0, None
         for write in plan.writes:
             if write.surface is Surface.KUBERNETES:
-                is_written |= self._writer.apply(write, person)
-            else:
-                is_written |= self._elsewhere(write).apply(write)
-        return is_written
+                try:
+                    there += not self._writer.check(write)
+                except StoppedError as error:
+                    stopped = stopped or error
+        if stopped is not None:
+            raise type(stopped)(str(stopped), stopped.hint, written=there) from stopped
 
     def verify(self, plan: Plan, applied_at: float) -> Verified:
         for write in plan.writes:
