@@ -38,7 +38,10 @@ def plan_back(reverted: Change, reader: Reader) -> Plan | tuple[Refusal, ...]:
 
 
 def _back(write: Write) -> Write:
-    edits = tuple(FieldEdit(edit.path, edit.after, edit.before) for edit in reversed(write.edits))
+    edits = tuple(
+        FieldEdit(edit.path, edit.after, edit.before if edit.back is None else edit.back)
+        for edit in reversed(write.edits)
+    )
     return replace(write, edits=edits)
 
 
