@@ -111,6 +111,11 @@ def test_bytes_in_vllm_s_units_are_the_same_bytes() -> None:
     assert codes(refused(found, Wish(l0=L0Wish(size_bytes=16 * GIB)))) == ["nothing_to_do"]
 
 
+def test_bytes_are_told_to_an_engine_without_prefix_caching_too() -> None:
+    found, wish = sized(*BASE, "--no-enable-prefix-caching"), Wish(l0=L0Wish(size_bytes=GIB))
+    back_and_forth(found, planned(found, wish), wish)
+
+
 def test_an_image_that_makes_arguments_of_variables_is_left_alone() -> None:
     (refusal,) = refused(sized(*BASE, env={"SM_VLLM_GPU_MEMORY_UTILIZATION": "0.8"}), Wish(l0=L0Wish(share=0.85)))
     assert "SM_VLLM_GPU_MEMORY_UTILIZATION" in refusal.reason
