@@ -36,8 +36,7 @@ class Operator:
                 if live is None:
                     self._rest.create(wanted, fieldManager="manager")
                 elif _is_noticed(kind, wanted, live, one):
-                    wanted["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
-                    self._rest.replace(wanted, fieldManager="manager")
+                    self._rest.replace(wanted, fieldManager="manager")  # whatever its version, as upstream does
                 else:
                     continue
                 written.append(one["metadata"]["name"])
