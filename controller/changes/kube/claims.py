@@ -106,6 +106,6 @@ def _unknown(holder: Holder, where: str) -> Refusal:
     return Refusal(
         "owner_operator",
         f"{holder.manager} owns {where}, and it is not known whether it would write it back.",
-        f"Change it where {holder.manager} takes it from; if that writes nothing by itself, name it in by_hand of the "
-        "changes file.",
+        f"Change it where {holder.manager} takes it from; if that writes nothing by itself, name it in "
+        "TIERDECK_CHANGES_BY_HAND.",
     )
