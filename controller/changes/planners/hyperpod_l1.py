@@ -118,10 +118,9 @@ def l1_warnings(found: HyperPodResource, now: L1Now, wanted_bytes: int) -> Itera
     if now.held_bytes is None:
         size = format_size(wanted_bytes)
         yield f"How much L1 takes now is not known, so the pods' memory grows by all of its {size}."
-    if any(SIZE in one.environment.duplicates for one in (*found.running(), *found.templates())):
-        yield f"The operator renders {SIZE} twice (sagemaker-hyperpod-cli#431), of which the last wins: pods are checked."
-    else:
-        yield f"Some versions of the operator drop or double {SIZE} (sagemaker-hyperpod-cli#431): pods are checked."
+    is_twice = any(SIZE in one.environment.duplicates for one in (*found.running(), *found.templates()))
+    seen = "The operator doubles" if is_twice else "Some versions of the operator drop or double"
+    yield f"{seen} {SIZE} (sagemaker-hyperpod-cli#431), so every pod is asked for it, once."
     parts = [mapping(found.raw, "spec", "worker"), *(mapping(found.raw, "spec", "pdSpec", role) for role in ROLES)]
     if not any(states_memory(one) for one in parts):
         yield f"{found.ref} states no memory, so nothing reserves what L1 takes on the node."

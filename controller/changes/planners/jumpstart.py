@@ -75,7 +75,7 @@ def _memory(found: HyperPodResource, wanted_bytes: int) -> Iterator[Refusal]:
         yield Refusal(
             "not_possible",
             f"{found.ref} has no field for memory, and its pods get {format_size(has)}: L1 of "
-            f"{format_size(wanted_bytes)} with {format_size(HEADROOM_BYTES)} for the engine takes {format_size(needed)}.",
+            f"{format_size(wanted_bytes)} and {format_size(HEADROOM_BYTES)} for the engine are {format_size(needed)}.",
             "Take a smaller L1, or deploy the model by an InferenceEndpointConfig, which states its resources.",
         )
 
