@@ -4,10 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.resources import CLAIMS, CONFIG_MAPS, NODES, PODS, RESOURCES, STORAGE_CLASSES, Resource
+from controller.resources import (
+    CLAIMS,
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    ENDPOINT_CONFIGS,
+    JUMPSTART_MODELS,
+    NODES,
+    PODS,
+    RESOURCES,
+    STATEFUL_SETS,
+    STORAGE_CLASSES,
+    VLLM_ROUTERS,
+    VLLM_RUNTIMES,
+    Resource,
+)
 
 READ = ("get", "list", "watch")
 """All that observing needs; a test holds the chart's role to it."""
+WRITE = ("patch", "update")
+"""All that changing takes; nothing is ever made or deleted."""
+WRITABLE = (
+    DEPLOYMENTS,
+    STATEFUL_SETS,
+    DAEMON_SETS,
+    CONFIG_MAPS,
+    ENDPOINT_CONFIGS,
+    JUMPSTART_MODELS,
+    VLLM_RUNTIMES,
+    VLLM_ROUTERS,
+)
+"""What changes are written to."""
+_BOUNDS = (
+    Resource("", ("v1",), "resourcequotas", "ResourceQuota"),
+    Resource("", ("v1",), "limitranges", "LimitRange"),
+    Resource("policy", ("v1",), "poddisruptionbudgets", "PodDisruptionBudget"),
+)
+"""What a preflight asks for beside what is watched."""
+_REVIEWS = Resource(
+    "authorization.k8s.io", ("v1",), "selfsubjectaccessreviews", "SelfSubjectAccessReview", is_namespaced=False
+)
+_USERS = Resource("", ("v1",), "users", "User", is_namespaced=False)
 _WATCH = ("list", "watch")
 
 
@@ -19,6 +57,23 @@ def rule(resource: Resource) -> str:
 def rules(resources: Iterable[Resource] = (*RESOURCES, CONFIG_MAPS)) -> str:
     """All of them, a line each."""
     return "\n".join(rule(resource) for resource in resources)
+
+
+def write_rule(resource: Resource) -> str:
+    """The rule that lets objects of a kind be changed."""
+    return _rule(resource, WRITE)
+
+
+def change_rules() -> str:
+    """What changing takes in each namespace beyond observing."""
+    read = [_rule(resource, ("get", "list")) for resource in _BOUNDS]
+    return "\n".join([*(write_rule(resource) for resource in WRITABLE), *read])
+
+
+def change_cluster_rules(*, impersonates: bool) -> str:
+    """What it takes that belongs to no namespace: to ask what one may, and, where asked for, to write as another."""
+    asked = [_rule(_REVIEWS, ("create",))]
+    return "\n".join([*asked, *([_rule(_USERS, ("impersonate",))] if impersonates else [])])
 
 
 def injector_cluster_rules() -> str:
