@@ -85,8 +85,8 @@ def _between(pool: Pool, each: int, wanted: int) -> Refusal:
     return Refusal(
         "not_possible",
         f"A worker of pool {pool.name} brings {format_size(each)}, so L2 can be {choices}"
-        f"{_all(below + 1, each)} ({_workers_of(below + 1)}), and not {format_size(wanted)}; another size per worker is "
-        "Helm's worker.storage.dataDirs, which restarts all masters and workers at once.",
+        f"{_all(below + 1, each)} ({_workers_of(below + 1)}), and not {format_size(wanted)}; another size per "
+        "worker is Helm's worker.storage.dataDirs, which restarts all masters and workers at once.",
         "Take one of these sizes.",
     )
 
