@@ -73,8 +73,10 @@ def _hook_doubt(look: Look, hook: Raw, own: dict[str, str], namespace: str) -> s
         return "its webhook is not shown pods that are made"
     if not text(hook, "clientConfig", "caBundle"):
         return "its webhook has no caBundle yet"
+    if text(hook, "clientConfig", "url"):
+        return ""  # outside the cluster: only what it did to pods tells
     service = mapping(hook, "clientConfig", "service")
-    slices = look.reader.list(_SLICES.format(text(service, "namespace"))) if service else ()
+    slices = look.reader.list(_SLICES.format(text(service, "namespace")))
     if not any(_is_ready(one, text(service, "name")) for one in slices):
         return f"no pod of its webhook's Service {text(service, 'namespace')}/{text(service, 'name')} is ready"
     return ""
