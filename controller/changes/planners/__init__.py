@@ -3,5 +3,8 @@
 from __future__ import annotations
 
 from controller.changes.planner import Planner
+from controller.changes.planners.deployment import DEPLOYMENT
+from controller.changes.planners.production_stack import PRODUCTION_STACK
+from controller.changes.planners.production_stack_helm import PRODUCTION_STACK_HELM
 
-PLANNERS: tuple[Planner, ...] = ()
+PLANNERS: tuple[Planner, ...] = (PRODUCTION_STACK, PRODUCTION_STACK_HELM, DEPLOYMENT)
