@@ -14,7 +14,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from controller import stage_commands
+from controller import probe_commands, stage_commands
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
@@ -160,6 +160,7 @@ def _guard(act: Callable[[], None]) -> None:
 
 
 stage_commands.add_to(app)
+probe_commands.add_to(app)
 
 
 if __name__ == "__main__":
