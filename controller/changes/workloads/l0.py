@@ -13,7 +13,7 @@ from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
 from controller.reading.processes import Process
-from controller.reading.sizes import l0_of, ranks_of
+from controller.reading.sizes import l0_of, told_bytes
 from controller.reading.told import variable_of
 from tierdeck.changes.plan import Carrying
 from tierdeck.changes.wish import L0Wish
@@ -41,9 +41,8 @@ def is_in_effect(process: Process, wish: L0Wish) -> bool:
             return float(stated) == wish.share
         except ValueError:
             return False
-    ranks, size = ranks_of(process), l0_of(process).size_bytes
-    if wish.size_bytes is not None and isinstance(ranks, int) and stated:
-        return size == wish.size_bytes * ranks
+    if wish.size_bytes is not None:
+        return told_bytes(stated) == wish.size_bytes
     return stated == next(value for value in wished.values() if value is not None)
 
 

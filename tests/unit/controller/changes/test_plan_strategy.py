@@ -90,7 +90,8 @@ def test_vllm_router_has_policies_of_its_own(policy: str) -> None:
     rest = ["--prometheus-port", "29001"]
     assert edits(made) == {f"{AT}.command": ([*words, "cache_aware", *rest], [*words, policy, *rest])}
     assert made.carries == (Carried(GATE, "router", Carrying.ARGUMENT, "--policy", policy),)
-    assert any("keeps a session together" in one for one in made.warnings) == (policy in ("consistent_hash", "sticky_least_loaded"))  # fmt: skip
+    is_sticky = policy in ("consistent_hash", "sticky_least_loaded")
+    assert any("keeps a session together" in one for one in made.warnings) == is_sticky
     assert applied(applied(found, made), turned(made)) == found
 
 
