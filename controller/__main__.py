@@ -14,8 +14,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from controller import stage_commands
-from controller.probe import commands as probe_commands
+from controller import probe_commands, stage_commands
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure

@@ -61,16 +61,16 @@ class LabChanger:
 
     def apply(self, plan: Plan, approver: str) -> bool:
         is_written = False
-        for write in plan.writes:
-            now = self._now(write)
+        for index, write in enumerate(plan.writes):
+            now = self._now(write, written=index)
             edits = [edit for edit in write.edits if now.get(edit.path) != edit.after]
             if not edits:
                 continue
-            _refuse_foreign(write, now)
+            _refuse_foreign(write, now, written=index)
             body = {_BODY[edit.path]: edit.after for edit in edits}
             reason = self._api.post(write.address, {"endpoint": write.ref.name, **body})
             if reason:
-                raise DeniedError(f"The lab refuses it: {reason}")
+                raise DeniedError(f"The lab refuses it: {reason}", written=index)
             is_written = True
         return is_written
 
@@ -133,7 +133,7 @@ class LabChanger:
         for write in plan.writes:
             _refuse_foreign(write, self._now(write))
 
-    def _now(self, write: Write) -> Mapping[tuple[str, ...], object]:
+    def _now(self, write: Write, *, written: int | None = None) -> Mapping[tuple[str, ...], object]:
         """Of the object that a write is to.
 
         Raises:
@@ -143,14 +143,15 @@ class LabChanger:
             return {L2: self._api.pool_bytes()}
         current = self._api.current(write.ref.name)
         if current is None:
-            raise DriftedError(f"The lab has no endpoint {write.ref.name} any more")
+            raise DriftedError(f"The lab has no endpoint {write.ref.name} any more", written=written)
         return current.fields
 
 
-def _refuse_foreign(write: Write, now: Mapping[tuple[str, ...], object]) -> None:
+def _refuse_foreign(write: Write, now: Mapping[tuple[str, ...], object], *, written: int | None = None) -> None:
     for edit in write.edits:
         if now.get(edit.path) not in (edit.before, edit.after):
-            raise DriftedError(f"{write.ref}: {edit.where} is {now.get(edit.path)} by now, not {edit.before}")
+            words = f"{write.ref}: {edit.where} is {now.get(edit.path)} by now, not {edit.before}"
+            raise DriftedError(words, written=written)
 
 
 def _wanted(wish: Wish) -> dict[tuple[str, ...], object]:
