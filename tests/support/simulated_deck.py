@@ -35,6 +35,7 @@ class SimulatedDeck:
         self.store = store
         self._every = every
         self._accountants: dict[ReplicaKey, ReplicaAccountant] = {}
+        self._targets: dict[ReplicaKey, tuple[Target, ...]] = {}
         self._replicas: tuple[Replica, ...] = ()
         self._declared: tuple[str, ...] = ()
 
@@ -56,7 +57,10 @@ class SimulatedDeck:
 
     def _round(self) -> Iterator[Round]:
         """Replicas that came or went are declared first, as the lab's configuration file tells the collectors."""
-        state = tuple(f"{one.strategy} {[each.name for each in one.replicas]}" for one in self.fleet.endpoints.values())
+        state = tuple(
+            f"{one.strategy} {[(each.name, each.form) for each in one.replicas]}"
+            for one in self.fleet.endpoints.values()
+        )
         if state != self._declared:
             self._declare(is_first=not self._declared)
             self._declared = state
@@ -71,8 +75,12 @@ class SimulatedDeck:
         self._replicas = (*own, *inventory.pools)
         absent_at = None if is_first else self.now - self._every
         for replica in self._replicas:
-            if replica.key not in self._accountants:
+            known = self._accountants.get(replica.key)
+            if known is None:
                 self._accountants[replica.key] = ReplicaAccountant(replica, absent_at=absent_at)
+            elif replica.targets != self._targets[replica.key]:  # as the collectors do: another task, that goes on
+                self._accountants[replica.key] = ReplicaAccountant(replica, known.memory())
+            self._targets[replica.key] = replica.targets
 
     def _answer(self, target: Target) -> Answered:
         key = target.key

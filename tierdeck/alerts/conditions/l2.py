@@ -24,6 +24,8 @@ _LONG_MINUTES = 360
 _DAY_MINUTES = 1440
 _UNLOADED_SHARE = 0.05
 """Of the tokens looked up: found in the cache, held by no L0, and still not loaded."""
+_MOST_FOUND = 1.25
+"""Of the prompt tokens: more can't be found, so that the counts don't belong together; as in `tierdeck.identities`."""
 _LEAST_TOKENS = 5_000.0
 _BLIND_MINUTES = 5
 _USUAL_SHARE = 0.1
@@ -202,6 +204,8 @@ def _not_loaded(subject: Subject, kept: Sequence[Minute]) -> Sign | None:
     found = total(window, lambda one: (one.found_l1 or 0.0) + (one.found_l2 or 0.0))
     loaded, l0 = total(window, lambda one: one.loaded_tokens), total(window, lambda one: one.l0)
     if prompt is None or prompt < _LEAST_TOKENS or found is None or loaded is None or l0 is None:
+        return None
+    if found > _MOST_FOUND * prompt:
         return None
     share = (found - loaded - l0) / prompt
     if share < _UNLOADED_SHARE:
