@@ -88,7 +88,7 @@ class HitsWithoutLookups(BaseFault):
 
 
 class RetrievalNotCounted(BaseFault):
-    """LMCache inside vLLM counts what lookups find and not what is retrieved; to bring that build in, the pod restarts."""
+    """LMCache inside vLLM counts what lookups find and not what is retrieved; the pod restarts to bring it in."""
 
     name = "retrieval-not-counted"
     seen = (
