@@ -13,6 +13,7 @@ from db.alert_rows import read_open
 from db.clauses import by_series, scope
 from db.codec import add_up
 from db.dimensions import read_layouts
+from db.doubted import read_doubted
 from db.inventory import Whose, read_roles
 from db.restated import read_restated
 from db.schema import ENDPOINTS, LEDGERS, POOL_FIELDS, POOLS, events, series
@@ -36,6 +37,7 @@ CHANGES = (
     EventKind.ROLLOUT,
     EventKind.SCALED_OUT,
 )
+_UNBELIEVED = dict.fromkeys(("hit_tokens", "l0", "l1", "l2"))
 _LATE_SECONDS = 600.0
 """An event that is seen late, by no more than this, counts in the minute in which it is seen, too."""
 _WHOLE, _PARTS, _POOLS = ENDPOINTS[Resolution.MINUTE], LEDGERS[Resolution.MINUTE], POOLS[Resolution.RAW]
@@ -82,6 +84,8 @@ def read_scene(connection: Connection, moment: Moment) -> Scene:
     for owner, replica in _stuck(connection, moment):
         if owner in told:
             told[owner]["stuck"] = (*told[owner].get("stuck", ()), replica)
+    for owner in read_doubted(connection, moment.at, moment.cluster) & told.keys():
+        told[owner] |= _UNBELIEVED
     marks = {"is_changed": _changed(connection, moment)}
     marks["is_restated"] = read_restated(connection, moment.at, moment.cluster)
     for name, owners in marks.items():

@@ -15,6 +15,7 @@ from collectors.lint.rules import RULES
 from collectors.source import Family, Kind
 from collectors.sources import SOURCES
 from tests.docs.alerts import alert_parts
+from tests.docs.lab import HEAD, alert_rows
 from tests.docs.lint import ABOUT, rule_parts
 from tierdeck.identities import IDENTITIES
 from tierdeck.notes import MEANINGS
@@ -26,6 +27,7 @@ _MADE = "<!-- Made from {}: run `python -m tests.docs.generate --write` after a 
 
 _IDENTITIES = "<!-- Made from tierdeck/identities.py: run `python -m tests.docs.generate --write` after a change. -->"
 _ALERTS = "<!-- Made from tierdeck/alerts: run `python -m tests.docs.generate --write` after a change there. -->"
+_LAB = "<!-- Made from lab/sim/expected_alerts.py: run `python -m tests.docs.generate --write` after a change. -->"
 _END = "<!-- end -->"
 
 
@@ -133,6 +135,11 @@ def alerts_page() -> str:
     return _with("docs/alerts.md", _ALERTS, *alert_parts())
 
 
+def lab_page() -> str:
+    """docs/lab.md as it stands, with its table of alerts made anew."""
+    return _with("docs/lab.md", _LAB, _table(HEAD, alert_rows()))
+
+
 def _with(name: str, mark: str, *parts: str) -> str:
     """A page as it stands, but for what lies between a mark and the end's."""
     before, _, rest = _text(name).partition(mark)
@@ -183,6 +190,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/readings.md": readings_page,
     "docs/ledger.md": ledger_page,
     "docs/alerts.md": alerts_page,
+    "docs/lab.md": lab_page,
     "docs/lint.md": lint_page,
 }
 

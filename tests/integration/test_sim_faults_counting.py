@@ -127,7 +127,7 @@ def retrieval_not_counted() -> None:
     target = FaultTarget("chat", B)
     truth = scraper.fleet.endpoints["chat"].replicas[1].truth
     scraper.fleet.switch(BY_NAME["retrieval-not-counted"], target, on=True)
-    scraper.run(15.0)  # counters that fall to 0 in a running process are a reset: that round counts from 0
+    scraper.run(45.0)  # the pod starts anew with that build
     scraper.forget()
     l0, lower = truth.l0, truth.l1 + truth.l2
     scraper.run(120.0)

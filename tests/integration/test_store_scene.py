@@ -119,6 +119,33 @@ def test_hits_that_exceed_the_tokens_are_unknown(store: Store) -> None:
     assert minute_of(store).hit_tokens is None
 
 
+@pytest.mark.parametrize(
+    ("counts", "is_doubted"),
+    [
+        ({}, False),
+        ({"processed_tokens": 100.0}, False),
+        # lookups stay 0, and prompt tokens are processed
+        ({"prompt_tokens": 0.0, "l0_hits": 0.0, "processed_tokens": 100.0}, True),
+        ({"prompt_tokens": 0.0, "l0_hits": 0.0, "processed_tokens": 0.0}, False),
+        # 20 of 100 tokens came from below: 25 more of what no hit tells are where counters of a page may lie apart
+        ({"l0_hits": 0.0, "cached_by_source": 45.0}, False),
+        ({"l0_hits": 0.0, "cached_by_source": 46.0}, True),
+        ({"l0_hits": 1.0, "cached_by_source": 70.0}, False),
+        ({"counter_resets": 1}, True),
+    ],
+)
+def test_hits_of_counters_that_contradict_each_other_are_unknown(
+    store: Store, counts: dict[str, float], is_doubted: bool
+) -> None:
+    told = replace(ledger(T0 + 15, 100.0), **counts)  # type: ignore[arg-type]
+    rolled_up(store, a_round(T0 + 15, counts=told), a_round(T0 + 15, key("b")), a_round(T0 + 15, key("a", "code")))
+    found = minute_of(store)
+    assert ((found.l0, found.hit_tokens) == (None, None)) is is_doubted
+    assert found.requests == 20.0
+    assert minute_of(store, Subject("east", "code")).hit_tokens == 700.0, "another endpoint's are its own"
+    assert store.scene(T0, "west").minutes == {}
+
+
 def test_an_endpoint_without_a_round_is_there_with_nothing_known(store: Store) -> None:
     store.declare("east", [endpoint(), endpoint("code", "abc")], [], "config", "test")
     rolled_up(store, a_round(T0 + 15, key("b")))

@@ -15,7 +15,8 @@ class Minute:
     """One endpoint in one minute [at, at + 60). Tokens and requests are counts; None: not known.
 
     Attributes:
-        hit_tokens: L0 and below; l0, l1, l2: of them by tier.
+        hit_tokens: L0 and below; l0, l1, l2: of them by tier. Not known where counters of a replica contradict
+            each other: what is not counted is no miss.
         restarts: of its replicas, in this minute.
         is_changed: routing, tier sizes or an image were changed in this minute, or it was scaled out.
         is_restated: a counter means something else since this minute: what was usual is void.

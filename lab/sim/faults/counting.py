@@ -88,16 +88,19 @@ class HitsWithoutLookups(BaseFault):
 
 
 class RetrievalNotCounted(BaseFault):
-    """LMCache inside vLLM counts what its lookups find, and nothing of what is retrieved."""
+    """LMCache inside vLLM counts what lookups find and not what is retrieved; the pod restarts to bring it in."""
 
     name = "retrieval-not-counted"
     seen = (
-        "`lmcache:num_hit_tokens` and `num_vllm_hit_tokens` stay 0 while lookups hit: the tiers stay as they were, "
-        "since L0 and external hits are vLLM's; boards by those counters show 0 %"
+        "after a restart `lmcache:num_hit_tokens` and `num_vllm_hit_tokens` stay 0 while lookups hit: the tiers fill "
+        "and are told as ever, since L0 and external hits are vLLM's; boards by those counters show 0 %"
     )
 
     def on(self, fleet: Fleet, target: FaultTarget) -> None:
-        embedded(fleet, target)
+        embedded(fleet, target).restart()
+
+    def off(self, fleet: Fleet, target: FaultTarget) -> None:
+        embedded(fleet, target).restart()
 
     def exported(self, text: str, address: Address, target: FaultTarget) -> str:
         return _RETRIEVED.sub(r"\1 0.0", text) if is_cache(address, target) else text

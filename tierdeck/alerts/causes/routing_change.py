@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tierdeck.alerts.cause import LIKELY, POSSIBLE, RATIO_RULES, RECORDED, Finding, from_to, moment, of_points
+from tierdeck.alerts.causes.workload_shift import other_requests
 from tierdeck.alerts.circumstances import Circumstances
 from tierdeck.alerts.comparison import Compared, steady
 from tierdeck.events import Event, EventKind
@@ -28,6 +29,7 @@ class RoutingChange:
             return
         found = [one for one in replicas if one.change("found") is not None]
         same_texts = bool(found) and all(one.holds("found", 0.2) for one in found)
+        is_other = any(other_requests(seen))  # which L0 may hold less well, wherever they are sent
         if not events and found and not same_texts:
             return
         whole = seen.by_replica
@@ -37,7 +39,9 @@ class RoutingChange:
         at = events[0].at if events else seen.onset_at
         words = f"{of_points(seen, points)}{said}, {moment(seen, at)}{hint}: L0 falls on {len(falling)} of "
         words += f"{len(replicas)} replicas"
-        certainty = (RECORDED if is_wide else POSSIBLE) if events else LIKELY if same_texts else POSSIBLE
+        certainty = (
+            (RECORDED if is_wide else POSSIBLE) if events else LIKELY if same_texts and not is_other else POSSIBLE
+        )
         yield Finding(certainty, words, _evidence(seen, replicas), points, at=at)
 
 

@@ -11,23 +11,28 @@ from tierdeck.units import format_count
 
 _LENGTH, _PACE, _TENANTS = 0.25, 0.5, 0.4
 """From when on prompts are longer or shorter, requests more or fewer, and tenants' weights the reason."""
+_OF_L0 = 0.15
 
 
 class WorkloadShift:
-    """Every tier falls on every replica that did not restart, and LMCache finds less of what it is asked for."""
+    """Every tier falls on every replica that did not restart, and LMCache finds less of what it is asked for.
+
+    Where prompts or their pace changed much it is enough that L0 falls: more is in use at a time than it holds.
+    """
 
     name = "workload_shift"
     rules = RATIO_RULES | {"ttft_burn", "pool_filling", "pool_full"}
 
     def find(self, seen: Circumstances) -> Iterator[Finding]:
         replicas = steady(seen)
-        signs = [*_signs(seen)]
+        signs = [*other_requests(seen)]
         if seen.rule not in RATIO_RULES:
             if signs:
                 yield Finding(POSSIBLE, f"other requests than before: {signs[0]}", "; ".join(signs), at=seen.onset_at)
             return
         tenants = _tenants(seen)
-        if not replicas or not (all(map(_falls, replicas)) or tenants):
+        l0_falls = bool(signs) and all(one.falls("l0", _OF_L0) for one in replicas)
+        if not replicas or not (all(map(_falls, replicas)) or tenants or l0_falls):
             return
         whole = seen.by_replica
         points = sum(whole.part(one.name).total for one in replicas) if whole is not None else None
@@ -42,7 +47,7 @@ def _falls(one: Compared) -> bool:
     """L0, and what is found anywhere. Either may have been next to nothing before."""
     l0, found = one.before.l0 or 0.0, one.before.found
     return (
-        one.falls("hits", 0.1) and (one.falls("l0", 0.15) or l0 < 0.1) and (found is None or one.falls("found", 0.15))
+        one.falls("hits", 0.1) and (one.falls("l0", _OF_L0) or l0 < 0.1) and (found is None or one.falls("found", 0.15))
     )
 
 
@@ -52,7 +57,8 @@ def _fallen(replicas: tuple[Compared, ...]) -> Iterator[str]:
             yield f"{one.name}: hit ratio {from_to(one.before.hits, one.after.hits)}"
 
 
-def _signs(seen: Circumstances) -> Iterator[str]:
+def other_requests(seen: Circumstances) -> Iterator[str]:
+    """What tells that other requests come in: how long prompts are, and how many."""
     lengths = [side.per("prompt_tokens", "requests") for side in (seen.before, seen.after)]
     if lengths[0] and lengths[1] and abs(lengths[1] / lengths[0] - 1) >= _LENGTH:
         kind = "longer" if lengths[1] > lengths[0] else "shorter"

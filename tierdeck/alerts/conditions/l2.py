@@ -24,6 +24,8 @@ _LONG_MINUTES = 360
 _DAY_MINUTES = 1440
 _UNLOADED_SHARE = 0.05
 """Of the tokens looked up: found in the cache, held by no L0, and still not loaded."""
+_MOST_FOUND = 1.25
+"""Of the prompt tokens: more can't be found, so that the counts don't belong together; as in `tierdeck.identities`."""
 _LEAST_TOKENS = 5_000.0
 _BLIND_MINUTES = 5
 _USUAL_SHARE = 0.1
@@ -81,6 +83,7 @@ class L2Outage:
     def __init__(self) -> None:
         self._minutes: Recent[Minute] = Recent(_LONG_MINUTES)
         self._lost: Recent[float] = Recent(_DAY_MINUTES)
+        self._blind: set[Subject] = set()
         self._room = Room()
         self._users = Users()
 
@@ -92,6 +95,7 @@ class L2Outage:
     def judge(self, scene: Scene) -> Iterable[Judgement]:
         self._minutes.keep_only(scene.minutes)
         self._lost.keep_only(scene.pools)
+        self._blind &= scene.minutes.keys()
         full = {subject.cluster for subject in self._room.full(scene)}
         spared = self._users.spared(scene)
         for name in sorted({subject.cluster for subject in (*scene.minutes, *scene.pools)}):
@@ -131,11 +135,10 @@ class L2Outage:
 
     def _seen(self, cluster: _Cluster, subject: Subject, minute: Minute) -> _Seen:
         kept = [one for _, one in self._minutes.add(subject, cluster.scene.at, minute)]
-        is_firing = cluster.fires(subject) or cluster.fires(Subject(cluster.name, POOL))
         found = (
             _not_stored(subject, kept, is_full=cluster.is_full),
             _not_loaded(subject, kept),
-            _finds_nothing(subject, kept, is_firing=is_firing),
+            self._finds_nothing(cluster, subject, kept),
         )
         asked = total(kept[-_SHORT_MINUTES:], lambda one: one.lookup_tokens) or 0.0
         return _Seen(
@@ -143,6 +146,21 @@ class L2Outage:
             is_told=minute.stores_submitted is not None or minute.found_l2 is not None,
             is_busy=stored(kept[-_STORE_MINUTES:]) is not None or asked >= _LEAST_TOKENS,
         )
+
+    def _finds_nothing(self, cluster: _Cluster, subject: Subject, kept: Sequence[Minute]) -> Sign | None:
+        """Remembers of whom that was a sign, as others usually find nothing: it lasts while the alert fires.
+
+        Of one that fires before the first scene it may have been.
+        """
+        is_firing = cluster.fires(subject) or cluster.fires(Subject(cluster.name, POOL))
+        if is_firing and len(kept) == 1:
+            self._blind.add(subject)
+        sign = _finds_nothing(subject, kept, goes_on=is_firing and subject in self._blind)
+        if sign is not None:
+            self._blind.add(subject)
+        elif not is_firing or any(one.found_l2 for one in kept[-_BLIND_MINUTES:]):
+            self._blind.discard(subject)
+        return sign
 
     def _gone(self, at: float, subject: Subject, pool: PoolAccount) -> tuple[float | None, float]:
         """Workers that do not beat now and did within the day; and those lost before, which is how it is by now."""
@@ -187,14 +205,16 @@ def _not_loaded(subject: Subject, kept: Sequence[Minute]) -> Sign | None:
     loaded, l0 = total(window, lambda one: one.loaded_tokens), total(window, lambda one: one.l0)
     if prompt is None or prompt < _LEAST_TOKENS or found is None or loaded is None or l0 is None:
         return None
+    if found > _MOST_FOUND * prompt:
+        return None
     share = (found - loaded - l0) / prompt
     if share < _UNLOADED_SHARE:
         return None
     return "loads", f"{subject.name} does not load what is found in it ({format_ratio(share)} of its tokens)", share
 
 
-def _finds_nothing(subject: Subject, kept: Sequence[Minute], *, is_firing: bool) -> Sign | None:
-    """Written to, asked, and nothing is ever found, where it used to be; once that fires, it lasts while it is so."""
+def _finds_nothing(subject: Subject, kept: Sequence[Minute], *, goes_on: bool) -> Sign | None:
+    """Written to, asked, and nothing is ever found, where it used to be; `goes_on`: that it used to be is known."""
     window, before = kept[-_BLIND_MINUTES:], kept[:-_BLIND_MINUTES]
     if len(window) < _BLIND_MINUTES or any(one.found_l2 is None for one in window):
         return None
@@ -203,7 +223,7 @@ def _finds_nothing(subject: Subject, kept: Sequence[Minute], *, is_firing: bool)
     usual_asked, usual_found = total(before, lambda one: one.lookup_tokens), total(before, lambda one: one.found_l2)
     if found or asked is None or asked < _LEAST_TOKENS or written is None or written < LEAST_CHUNKS:
         return None
-    if is_firing:
+    if goes_on:
         return "finds", f"{subject.name} writes to it and finds nothing in it", 1.0
     if not usual_asked or (usual_found or 0.0) < _USUAL_SHARE * usual_asked:
         return None

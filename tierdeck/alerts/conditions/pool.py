@@ -17,6 +17,8 @@ from tierdeck.units import format_ratio, format_size
 
 _WINDOW_MINUTES = round(WINDOW_SECONDS / MINUTE)
 _SOON_SECONDS = 4 * 3600.0
+_LOST = "nothing more is stored in it"
+_UNTOLD = "no LMCache server tells whether more is stored in it: somebody may be making room, or nobody"
 _HALF = 0.5
 """Less than half full, a pool that fills is one that has just begun: what will stop it is not known yet."""
 
@@ -37,13 +39,15 @@ class PoolFilling:
             if not capacity or available is None:
                 yield from (Judgement(rule.name, subject, None) for rule in (POOL_FULL, POOL_FILLING))
                 continue
-            fullness = _fullness(subject, capacity, available, is_full=subject in full)
+            stored = _LOST if self._room.is_told(subject) else _UNTOLD
+            fullness = _fullness(subject, (capacity, available), stored, is_full=subject in full)
             yield replace(fullness, spared=spared.get(subject.cluster, ()))
             kept = self._recent.add(subject, scene.at, (capacity, available))
             yield _filling(subject, kept, is_ruled_out=subject in full or self._room.is_evicting(subject))
 
 
-def _fullness(subject: Subject, capacity: float, available: float, *, is_full: bool) -> Judgement:
+def _fullness(subject: Subject, room: tuple[float, float], stored: str, *, is_full: bool) -> Judgement:
+    capacity, available = room
     return Judgement(
         POOL_FULL.name,
         subject,
@@ -51,7 +55,7 @@ def _fullness(subject: Subject, capacity: float, available: float, *, is_full: b
         is_clear=not is_full,
         value=1 - available / capacity,
         depth=1 - available / capacity,
-        words=f"Of the pool {subject.name}, {_room(capacity, available)}, and nothing more is stored in it.",
+        words=f"Of the pool {subject.name}, {_room(capacity, available)}, and {stored}.",
         evidence={"available": format_size(available), "capacity": format_size(capacity)},
     )
 

@@ -27,10 +27,15 @@ class Room:
         self._stores: Recent[Minute] = Recent(_STORE_MINUTES)
         self._brim: Recent[bool] = Recent(_BRIM_MINUTES)
         self._evicting: set[Subject] = set()
+        self._told: set[str] = set()
 
     def is_evicting(self, subject: Subject) -> bool:
         """It has taken stores without room to speak of within a day: somebody makes room as it is needed."""
         return subject in self._evicting
+
+    def is_told(self, subject: Subject) -> bool:
+        """Somebody tells whether stores to it complete."""
+        return subject.cluster in self._told
 
     def full(self, scene: Scene) -> frozenset[Subject]:
         """Of the scene's pools; each minute is to be shown once."""
@@ -40,6 +45,7 @@ class Room:
         for owner, minute in scene.minutes.items():
             kept = self._stores.add(owner, scene.at, minute)
             windows.setdefault(owner.cluster, []).extend(one for _, one in kept)
+        self._told = {cluster for cluster, window in windows.items() if is_told(window)}
         return frozenset(self._full(scene.at, scene.pools, windows))
 
     def _full(
@@ -57,7 +63,7 @@ class Room:
                 self._evicting.add(subject)
             else:
                 self._evicting.discard(subject)
-            takes_none = not is_told(window) or (share is not None and share < ALL_STORED)
+            takes_none = not self.is_told(subject) or (share is not None and share < ALL_STORED)
             if takes_none and is_low and (available == 0 or not self.is_evicting(subject)):
                 found.append(subject)
         return found

@@ -140,6 +140,10 @@ OWN: dict[str, tuple[str, Circumstances]] = {
     "a node was replaced": ("capacity", scaled(gone=("c",), d=Habit(l0=0.05, l1=0.0, l2=0.2))),
     "prompts are longer": ("workload_shift", around(3, replace(OTHER_TEXTS, length=9000.0))),
     "prompts have less in common": ("workload_shift", around(3, OTHER_TEXTS)),
+    "three times as many, where they were": (
+        "workload_shift",
+        around(3, replace(ELSEWHERE, tokens=3000.0), part="L0", rule="tier_drop"),
+    ),
     "another tenant": ("workload_shift", with_tenants(OTHER_TEXTS, (200, 160), (5000, 250), 50.0)),
     "other keys": ("key_mismatch", around(3, GONE_KEYS)),
     "other keys since a restart": (

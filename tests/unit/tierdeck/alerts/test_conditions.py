@@ -102,6 +102,8 @@ def test_a_pool_in_which_a_janitor_makes_room_now_and_then_is_not_filling() -> N
 def test_a_full_pool_that_takes_nothing_is_full() -> None:
     assert verdicts(run_pool([0.0] * 20, LOSING, "pool_full"))[-1] is True
     assert verdicts(run_pool([0.0] * 20, {}, "pool_full"))[-1] is True, "nobody tells that stores complete"
+    assert run_pool([0.0] * 20, LOSING, "pool_full")[-1].words.endswith("and nothing more is stored in it.")
+    assert "no LMCache server tells whether more is stored" in run_pool([0.0] * 20, {}, "pool_full")[-1].words
     assert not any(verdicts(run_pool([0.0] * 20, LOSING))), "one that is full fills no more"
 
 
@@ -218,6 +220,18 @@ def test_what_is_found_and_not_loaded() -> None:
     assert "chat does not load what is found in it" in judged[-1].words
 
 
+def test_more_found_than_prompts_have_is_no_count_of_what_was_not_loaded() -> None:
+    # 5 minutes of 10,000 prompt tokens: up to 62,500 found are counters read apart, more belong to other prompts
+    at_most = FOUND | {"found_l1": 10_500.0, "loaded_tokens": 1_000.0}
+    assert verdicts(l2([at_most] * 6))[-1] is True
+    assert verdicts(l2([at_most | {"found_l1": 10_501.0}] * 6))[-1] is False
+
+
+def test_what_a_replica_does_not_count_is_not_found_in_vain() -> None:
+    ill = FOUND | {"loaded_tokens": 1_000.0}
+    assert verdicts(l2([ill | {"l0": None}] * 6)) == [False] * 6, "a scene tells no tiers then"
+
+
 def test_a_pool_that_is_written_and_finds_nothing_where_it_used_to() -> None:
     well = FOUND | {"loaded_tokens": 3_000.0}
     blind = well | {"found_l2": 0.0, "found_l1": 7_000.0}
@@ -239,6 +253,25 @@ def test_nothing_found_goes_on_being_an_outage_when_the_memory_of_before_is_gone
     firing = frozenset({("l2_outage", CHAT)})
     played = [replace(one, firing=firing) for one in scenes([blind] * 8)]
     assert verdicts(run(L2Outage(), played, whose=CHAT))[-1] is True
+
+
+def test_an_l2_that_usually_finds_nothing_is_well_again_once_it_stores() -> None:
+    blind = FOUND | {"loaded_tokens": 3_000.0, "found_l2": 0.0, "found_l1": 7_000.0}
+    firing = frozenset({("l2_outage", CHAT)})
+    played = scenes([blind] * 10 + [blind | {"stores_completed": 0.0}] * 5 + [blind] * 10)
+    said = run(L2Outage(), [*played[:13], *(replace(one, firing=firing) for one in played[13:])], whose=CHAT)
+    assert verdicts(said)[14] is True, "stores are lost"
+    assert (said[-1].is_bad, said[-1].is_clear) == (False, True)
+
+
+def test_one_that_used_to_find_stays_out_until_it_finds_again() -> None:
+    well = FOUND | {"loaded_tokens": 3_000.0}
+    blind = well | {"found_l2": 0.0, "found_l1": 7_000.0}
+    firing = frozenset({("l2_outage", CHAT)})
+    played = scenes([well] * 30 + [blind] * 400 + [well] * 6)
+    said = run(L2Outage(), [*played[:37], *(replace(one, firing=firing) for one in played[37:])], whose=CHAT)
+    assert verdicts(said)[429] is True, "what was found before is forgotten after 6 hours, and that it was is not"
+    assert said[-1].is_clear
 
 
 def test_of_an_l2_that_nobody_tells_of_nothing_is_said() -> None:
