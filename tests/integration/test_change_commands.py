@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from controller.changes.memory import MemoryChanger
 
 from controller.changes.changer import Progress, Verified
+from controller.changes.memory import MemoryChanger
 from db import Store
 from tests.support.changed_deck import CHAT, EAST, fill_changeable, tierdeck, working_controller
 from tests.support.processes import wait_until

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.changes.memory import MemoryChanger
-from controller.changes.runner import Runner
 from typer.testing import CliRunner
 
 from console.cli.app import app
+from controller.changes.memory import MemoryChanger
+from controller.changes.runner import Runner
 from db import Store
 from health.pulse import Pulse
 from tests.support.deployed import configuration, deployed
