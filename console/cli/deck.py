@@ -89,6 +89,7 @@ class Deck:
         self._demo = source.demo or (None if others or self._config is not None else Demo())
         self._interval_seconds: float | None = None
         self._port = settings.console_port if port is None else port
+        self._lab_port = 0
         self._stopping = False
 
     def run(self) -> int:
@@ -109,6 +110,7 @@ class Deck:
             signal.signal(number, self._stop)
         with self._home() as home:
             self._port = free_port(self._settings.console_address, self._port)
+            self._lab_port = free_port("127.0.0.1", 0) if self._demo is not None else 0
             if self._settings.prometheus_address:
                 self._look_at_prometheus(home)
             children = Children(home / "logs", os.environ | self._environment(home))
@@ -145,11 +147,15 @@ class Deck:
 
     def _environment(self, home: Path) -> dict[str, str]:
         """What the processes are told."""
-        told = self._scraping() | {
-            "TIERDECK_HOME": str(home),
-            "TIERDECK_CONSOLE_PORT": str(self._port),
-            "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
-        }
+        told = (
+            self._scraping()
+            | self._lab()
+            | {
+                "TIERDECK_HOME": str(home),
+                "TIERDECK_CONSOLE_PORT": str(self._port),
+                "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
+            }
+        )
         config = home / "demo.yaml" if self._demo is not None else self._config
         if config is not None:
             told["TIERDECK_CONFIG_FILE"] = str(config.absolute())
@@ -174,21 +180,28 @@ class Deck:
         values = (self._settings.scrape_interval_seconds, self._settings.scrape_timeout_seconds)
         return {name: f"{value:g}" for name, value in zip(names, values, strict=True)}
 
+    def _lab(self) -> dict[str, str]:
+        """Where the simulated fleet can be changed; nothing where there is none."""
+        return {"TIERDECK_LAB_URL": f"http://127.0.0.1:{self._lab_port}"} if self._lab_port else {}
+
     def _start(self, home: Path, children: Children) -> Past | None:
         """Start everything; the past of a demo is what is left to do."""
         environment = os.environ | self._environment(home)
-        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in self._scraping().items()))
+        told = self._scraping() | self._lab()
+        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in told.items()))
         _run_once(environment, "db", "upgrade")
         source = self._settings.prometheus_address or ("Kubernetes" if self._is_kubernetes else str(self._config))
         if self._demo is not None:
-            config, lab_port = home / "demo.yaml", free_port("127.0.0.1", 0)
+            config = home / "demo.yaml"
             config.unlink(missing_ok=True)
-            told = ("--speed", f"{self._demo.speed:g}", "--warm", "--port", str(lab_port), "--config-out", str(config))
-            children.spawn("lab", "sim", *told)
+            port = ("--port", str(self._lab_port))
+            children.spawn(
+                "lab", "sim", "--speed", f"{self._demo.speed:g}", "--warm", *port, "--config-out", str(config)
+            )
             self._wait(children, config.exists, "the simulated fleet")
             source = "a simulated fleet"
         children.spawn("collectors")
-        if self._is_kubernetes:
+        if self._is_kubernetes or self._demo is not None:
             children.spawn("controller")
         children.spawn("alerting")
         children.spawn("console.web")
@@ -199,7 +212,7 @@ class Deck:
         _tell(f"Tierdeck is up on {source}: {address}")
         if self._demo is None:
             return None
-        _tell(f"To change or break the fleet: http://127.0.0.1:{lab_port}/admin (docs/lab.md)")
+        _tell(f"To change or break the fleet: http://127.0.0.1:{self._lab_port}/admin (docs/lab.md)")
         return Past(self._settings, children, self._demo.history_seconds)
 
     def _look_at_prometheus(self, home: Path) -> None:
