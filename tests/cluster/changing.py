@@ -17,7 +17,7 @@ from controller.changes.kube.parts import Parts
 from controller.changes.kube.reader import KubeReader
 from controller.changes.kube.rollout import Patience
 from controller.changes.kube.verify import Verifier
-from controller.changes.planner import Look
+from controller.changes.planner import Look, Reader
 from controller.objects import Objects
 from tests.cluster.workloads import engine_deployment
 from tests.support.cluster import Cluster
@@ -66,9 +66,9 @@ def args_edit(before: object, share: str) -> FieldEdit:
     return FieldEdit(ARGS, before, [*before[:-1], share])
 
 
-def write_of(reader: object, ref: ObjectRef, *edits: FieldEdit) -> Write:
-    assert hasattr(reader, "address_of")
-    return Write(ref, *reader.address_of(ref), edits)
+def write_of(reader: Reader, ref: ObjectRef, *edits: FieldEdit) -> Write:
+    address, version = reader.address_of(ref)
+    return Write(ref, address, version, edits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from controller.api.client import Api
-from controller.api.errors import ApiFailingError
+from controller.api.errors import ApiFailingError, NotServedError
 from controller.changes.changer import DeniedError, DriftedError
 from controller.changes.kube.ownership import holders
 from controller.resources import DEPLOYMENTS
@@ -304,76 +303,38 @@ def test_an_endpoint_that_is_not_there_is_said(changing: Changing, cluster: Clus
     assert refusal.code == "unreadable"
 
 
-def account(cluster: Cluster, namespace: str, name: str, *rules: Manifest) -> Api:
-    """An API server as a service account with these rules, once they hold."""
-    meta = {"name": name, "namespace": namespace}
-    group = "rbac.authorization.k8s.io"
-    cluster.rest.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
-    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": f"{namespace}-{name}"}}
-    binding = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": f"{namespace}-{name}"},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": f"{namespace}-{name}"},
-        "subjects": [{"kind": "ServiceAccount", **meta}],
-    }
-    cluster.rest.apply(role | {"rules": list(rules)})
-    cluster.rest.apply(binding)
-    return Api.of(cluster.client_with(cluster.token_for(namespace, name)))
-
-
-READS: Manifest = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
-PATCHES: Manifest = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["patch", "update"]}
-
-
-def test_without_the_right_the_rule_that_grants_it_is_named(cluster: Cluster, changing: Changing) -> None:
-    poor = Changing(cluster, changing.namespace, account(cluster, changing.namespace, "poor", READS))
-    cluster.wait_until(lambda: _sees(poor), "the role")
-    plan = poor.planned(L0)
-    with pytest.raises(DeniedError, match="cannot patch resource") as denied:
-        poor.changer.preview(plan, 1.0)
-    assert '{apiGroups: ["apps"], resources: [deployments], verbs: [patch]}' in denied.value.hint
-    assert poor.changer.may_write(f"{changing.namespace}/engine") == (
-        '- {apiGroups: [""], resources: [configmaps], verbs: [patch, update]}',
-        '- {apiGroups: ["apps"], resources: [deployments], verbs: [patch, update]}',
-    )
-    assert changing.changer.may_write(f"{changing.namespace}/engine") == ()
-
-
-def _sees(one: Changing) -> bool:
-    objects = one.look()
-    return not objects.blind.keys() & {DEPLOYMENTS}
-
-
-def test_in_the_approvers_name_the_clusters_own_rights_count(cluster: Cluster, changing: Changing) -> None:
+def test_what_was_written_of_several_objects_is_counted_and_not_written_again(
+    cluster: Cluster, changing: Changing
+) -> None:
     space = changing.namespace
-    acts: Manifest = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
-    api = account(cluster, space, "controller", READS, acts)
-    mine = Changing(cluster, space, api, impersonates=True)
-    cluster.wait_until(lambda: _sees(mine), "the role")
-    plan = mine.planned(L0)
-    with pytest.raises(DeniedError, match='User "ann" cannot patch resource'):
-        mine.changer.apply(plan, "ann")
-    group = "rbac.authorization.k8s.io"
-    meta = {"name": "ann", "namespace": space}
-    cluster.rest.apply({"apiVersion": f"{group}/v1", "kind": "Role", "metadata": meta, "rules": [PATCHES]})
-    cluster.rest.apply(
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "RoleBinding",
-            "metadata": meta,
-            "roleRef": {"apiGroup": group, "kind": "Role", "name": "ann"},
-            "subjects": [{"kind": "User", "apiGroup": group, "name": "ann"}],
-        }
-    )
+    settings: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "router", "namespace": space}}
+    cluster.rest.apply(settings | {"data": {"a": "1"}, "immutable": True}, manager="kubectl")
+    first = changing.planned(L0).writes[0]
+    ref = ObjectRef("ConfigMap", space, "router")
+    second = write_of(changing.reader, ref, FieldEdit(("data", "a"), "1", "2"))
+    with pytest.raises(DeniedError, match="field is immutable") as denied:
+        changing.changer.apply(Plan((first, second)), "")
+    assert denied.value.written == 1
+    with pytest.raises(DeniedError) as denied:
+        changing.changer.apply(Plan((first, second)), "")
+    assert denied.value.written == 1
+    assert changing.live()["metadata"]["generation"] == 2
+    cluster.rest.delete(settings)
+    with pytest.raises(DriftedError, match="is not there any more") as drifted:
+        changing.changer.apply(Plan((first, second)), "")
+    assert drifted.value.written == 1
 
-    def is_written() -> bool:  # the API server takes a moment to know a role
-        try:
-            return mine.changer.apply(plan, "ann")
-        except DeniedError:
-            return False
 
-    cluster.wait_until(is_written, "ann's right")
-    assert changing.field(ARGS) == ["--model", "an/llm", FLAG, "0.8"]
-    with pytest.raises(DeniedError, match="bob"):
-        mine.changer.apply(mine.planned(Wish(l0=L0Wish(share=0.7))), "bob")
+def test_kinds_that_are_not_watched_are_found_where_the_server_has_them(changing: Changing) -> None:
+    reader = changing.reader
+    space = reader.get(ObjectRef("Namespace", "", changing.namespace))
+    assert space is not None
+    assert space["metadata"]["name"] == changing.namespace
+    ref = ObjectRef("CustomResourceDefinition", "", "vllmrouters.production-stack.vllm.ai")
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/vllmrouters.production-stack.vllm.ai"
+    assert reader.address_of(ref) == (path, "apiextensions.k8s.io/v1")
+    assert reader.get(ObjectRef("Service", changing.namespace, "none")) is None
+    assert reader.get(ObjectRef("NoSuchKind", changing.namespace, "x")) is None
+    with pytest.raises(NotServedError, match="no NoSuchKind"):
+        reader.address_of(ObjectRef("NoSuchKind", changing.namespace, "x"))
+    assert list(reader.list(f"/apis/policy/v1/namespaces/{changing.namespace}/poddisruptionbudgets")) == []

@@ -114,8 +114,11 @@ def test_a_quota_that_forbids_the_new_pod_is_told_in_its_words(cluster: Cluster,
     meta = {"name": "memory", "namespace": changing.namespace}
     hard = {"requests.memory": "17Gi"}
     cluster.rest.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}})
-    is_counted = lambda: cluster.rest.get("ResourceQuota", "memory", changing.namespace)["status"].get("used")  # noqa: E731
-    cluster.wait_until(lambda: bool(is_counted()), "the quota's count")
+
+    def is_counted() -> bool:
+        return bool(cluster.rest.get("ResourceQuota", "memory", changing.namespace).get("status", {}).get("used"))
+
+    cluster.wait_until(is_counted, "the quota's count")
     done = changing.applied(L1)
     assert done.preview is not None
     found = changing.ended(done.preview.plan)
@@ -159,7 +162,7 @@ def serving(cluster: Cluster, namespace: str, kubelets: Kubelets) -> Changing:
 
     def is_up() -> bool:
         found = cluster.rest.find("Deployment", "chat", namespace, "apps/v1")
-        return (found or {}).get("status", {}).get("availableReplicas") == 1
+        return bool((found or {}).get("status", {}).get("availableReplicas") == 1)
 
     cluster.wait_until(is_up, "the endpoint")
     return Changing(cluster, namespace)
