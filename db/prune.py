@@ -13,6 +13,7 @@ from db.event_rows import prune_events
 from db.janitor_rows import prune_runs
 from db.member_rows import forget_members
 from db.notice_rows import prune_notices
+from db.proof_rows import prune_proofs
 from db.schema import (
     ENDPOINTS,
     HISTOGRAMS,
@@ -31,7 +32,7 @@ from db.status import SIGNED_OFF
 from db.unjudged_rows import prune_unjudged
 from tierdeck.resolution import ROLLUPS, Resolution
 
-_EVENTS = (prune_events, prune_runs)
+_EVENTS = (prune_events, prune_runs, prune_proofs)
 _ALERTS = (prune_alerts, prune_notices, prune_silences, prune_unjudged)
 _SERIES_PER_BATCH = 50
 _ROWS_PER_SERIES = 1000

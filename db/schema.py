@@ -26,7 +26,7 @@ from tierdeck.account import GAUGE_FIELDS
 from tierdeck.ledger import COUNTS, TALLIES
 from tierdeck.resolution import ROLLUPS, Resolution
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """Revisions of the schema, oldest first; a test holds them against db/migrations."""
 
 POOL_FIELDS = (

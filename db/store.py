@@ -14,6 +14,7 @@ from db.alert_store import AlertStore
 from db.append import needs, read_memories, write_rounds
 from db.backfills import read_backfills, write_backfill
 from db.backup import back_up
+from db.change_store import ChangeStore
 from db.cluster_store import ClusterStore
 from db.database import Database, parse_url
 from db.declarations import Declaration, declare, read_others
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Store(ClusterStore, AlertStore, PoolStore, JanitorStore):
+class Store(ClusterStore, AlertStore, PoolStore, JanitorStore, ChangeStore):
     """One open store; safe to share among threads. Use as a context manager, or `close()` it."""
 
     def __init__(self, database: Database, dimensions: Dimensions) -> None:
@@ -185,7 +186,7 @@ class Store(ClusterStore, AlertStore, PoolStore, JanitorStore):
         """Delete time-series rows, events and alerts past their retention, in small batches; rows deleted.
 
         Args:
-            event_seconds: how long events are kept, and the janitor's rounds; None: for ever.
+            event_seconds: how long events are kept, the janitor's rounds, and what probes told; None: for ever.
             alert_seconds: how long alerts that are over are kept with what was said of them, and silences that
                 ended; None: for ever.
         """

@@ -32,6 +32,7 @@ class EventKind(StrEnum):
     NODE_DRAINED = "node_drained"
     NODE_PRESSURE = "node_pressure"
     JANITOR = "janitor"
+    CHANGE = "change"
 
     @property
     def label(self) -> str:

@@ -114,6 +114,9 @@ class Settings(BaseSettings):
         description="Beginnings of names of field managers that write nothing back by themselves, such as a "
         "pipeline's, separated by commas: a change may take their fields over. kubectl, helm and the like are known.",
     )
+    changes_rollout_seconds: float = Field(
+        3600.0, ge=60, le=_DAY, description="Seconds that a change may take from its writes until every pod carries it."
+    )
     probe_routing: bool = Field(
         default=True, description="Whether a strategy is proved by requests of the controller's own, 20 at most."
     )

@@ -44,7 +44,7 @@ class ChangingHyperpod:
         self.api = Api.of(cluster.client())
         parts = Parts(self.look, PLANNERS, lambda *_: Unchecked(), lambda *_: _NO_PROOF)
         reader = KubeReader(self.api)
-        patience = Patience(unscheduled=5.0)
+        patience = Patience(unscheduled=5.0, rendering=15.0)
         verifier = Verifier(reader, time.time, self.look, fetch=lambda _url: None, patience=patience)
         self.changer = KubernetesChanger(self.api, parts, verifier)
 

@@ -15,6 +15,7 @@ from tierdeck.deployed import ObjectRef
 NOTHING = Objects("east", {})
 SIZE = Carried(REF, "vllm", Carrying.ENVIRONMENT, "LMCACHE_MAX_LOCAL_CPU_SIZE", "40")
 SHARE = Carried(REF, "vllm", Carrying.ARGUMENT, "--gpu-memory-utilization", "0.8")
+POD = "Pod llm/chat-0"
 OPERATOR = "the operator of InferenceEndpointConfig llm/chat"
 
 
@@ -36,7 +37,7 @@ def sizes(*values: str) -> list[dict[str, object]]:
     (pod(env=sizes("5")), f"{OPERATOR} gave container vllm of Pod llm/chat-0 LMCACHE_MAX_LOCAL_CPU_SIZE 5, not 40"),
     (pod(name="other"), "Pod llm/chat-0 has no container vllm"),
     (pod(env=[{"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}}]),
-     f"{SIZE.name} of container vllm of Pod llm/chat-0 can't be read: its value comes from elsewhere (configMapKeyRef)"),
+     f"{SIZE.name} of container vllm of {POD} can't be read: its value comes from elsewhere (configMapKeyRef)"),
 ])  # fmt: skip
 def test_a_variable_is_carried_exactly_once(found: Found, words: str) -> None:
     assert wrong(SIZE, [found], NOTHING, OPERATOR) == words
