@@ -45,6 +45,8 @@ def test_it_grows_and_goes_back(cluster: Cluster, namespace: str, kubelets: Kube
     assert change.preview is not None
     assert any("A revert takes them away again" in one for one in change.preview.plan.warnings)
     assert any("helm owns spec.replicas" in one for one in change.preview.plan.warnings)
+    back = changing.planned(Wish(l2_bytes=600 * GIB), change)
+    assert back.warnings[0].startswith("1 worker less: every chunk there is lost")
     _, told = changing.made(Wish(l2_bytes=600 * GIB), change)
     assert told.progress is Progress.DONE, told
     assert replicas() == 2

@@ -37,7 +37,10 @@ def plan_back(reverted: Change, reader: Reader) -> Plan | tuple[Refusal, ...]:
     backs = [back for one in plan.carries if (back := _carried_back(one, edits)) is not None]
     carries = tuple(one for one in backs if one.workload in written or not _is_default(one))
     strategy = reverted.was.get("strategy", "") if plan.strategy else ""
-    return replace(plan, writes=writes, carries=carries, strategy=strategy, warnings=(), exports_only="")
+    said = plan.back_warnings
+    return replace(
+        plan, writes=writes, carries=carries, strategy=strategy, warnings=said, exports_only="", back_warnings=()
+    )
 
 
 def _back(write: Write) -> Write:
