@@ -319,6 +319,31 @@ def test_a_stateful_set_that_waits_for_hands_is_refused() -> None:
     assert (refusal.code, "(OnDelete)" in refusal.reason) == ("silent_no_op", True)
 
 
+def test_a_stateful_set_that_is_held_back_is_refused() -> None:
+    def held(found: Documents) -> None:
+        engine(*BASE)(found)
+        one = pick(found, "Deployment", "mistral")
+        rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+        one |= {"kind": "StatefulSet", "spec": one["spec"] | {"updateStrategy": rolling}}
+
+    (refusal,) = refused(changed("deployment", held), Wish(l0=L0Wish(share=0.5)))
+    assert (refusal.code, "(partition)" in refusal.reason) == ("silent_no_op", True)
+
+
+@pytest.mark.parametrize("more", ['"$@"', "$EXTRA", "$(cat /flags)"])
+def test_a_script_with_arguments_that_are_not_known_is_refused(more: str) -> None:
+    found = sized(command=["sh", "-c", f"vllm serve m --tensor-parallel-size 2 {more}", "--"], args=[])
+    (refusal,) = refused(found, Wish(l0=L0Wish(share=0.5)))
+    assert (refusal.code, "which is not known" in refusal.reason) == ("not_possible", True), refusal
+
+
+def test_a_script_s_variable_that_wins_is_refused() -> None:
+    found = sized(command=["sh", "-c", "vllm serve m --port 1 $EXTRA"], args=[])
+    container(found, "mistral")["env"] = [{"name": "EXTRA", "value": "--gpu-memory-utilization 0.9"}]
+    (refusal,) = refused(found, Wish(l0=L0Wish(share=0.5)))
+    assert (refusal.code, "would not be told 0.5" in refusal.reason) == ("not_possible", True), refusal
+
+
 def test_secrets_in_the_clear_are_kept_out_of_changes() -> None:
     (refusal,) = refused(sized(*BASE, "--api-key", "sk-canary"), Wish(l0=L0Wish(share=0.5)))
     assert refusal.code == "not_possible"

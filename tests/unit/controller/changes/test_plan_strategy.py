@@ -201,6 +201,14 @@ def test_several_replicas_of_a_router_each_remember_for_themselves() -> None:
     assert "Deployment llm/gate has 2 replicas, each of which remembers only what it routed itself." in made.warnings
 
 
+def test_a_hot_spot_is_warned_of_where_no_least_match_is_set() -> None:
+    wish = Wish(strategy="prefixaware")
+    unset = planned(routed("--routing-logic", "roundrobin"), wish)
+    assert any("all go to the engines that saw it first" in one for one in unset.warnings)
+    least = planned(routed("--routing-logic", "roundrobin", "--prefix-min-match-length", "512"), wish)
+    assert not any("saw it first" in one for one in least.warnings)
+
+
 def test_a_router_that_is_paused_would_not_roll_out() -> None:
     def pause(found: Documents) -> None:
         pick(found, "Deployment", "gate")["spec"]["paused"] = True
