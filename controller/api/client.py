@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -13,21 +12,25 @@ import urllib3
 from kubernetes import client
 from kubernetes.config import ConfigException
 
-from controller.api.errors import (
-    ApiFailingError,
-    ApiUnreachableError,
-    ConflictError,
-    CredentialsError,
-    ExpiredError,
-    ForbiddenError,
-    NotServedError,
-)
-from tierdeck.errors import TierdeckError
+from controller.api.errors import ApiUnreachableError, CredentialsError
+from controller.api.refusals import refusal
 
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 30.0
 _WATCH_GRACE_SECONDS = 10.0
-_MOST_WORDS = 200
+APPLY = "application/apply-patch+yaml"
+"""The kind of a patch that is a server-side apply; JSON is YAML too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """In whose name something is written; the server has to allow who asks to impersonate them.
+
+    Source: Kubernetes, "User impersonation".
+    """
+
+    name: str
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,15 @@ class Sent:
 
     Attributes:
         content_type: `application/json-patch+json` and the like tell the kind of a patch.
+        query: such as `dryRun`, `fieldManager`, `force`.
+        person: None: in the name of who asks.
     """
 
     method: str
     document: object
     content_type: str = "application/json"
+    query: Mapping[str, str] = field(default_factory=dict)
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Api:
         Raises:
             TierdeckError: of a kind of `controller.api.errors`.
         """
-        with self._asking(path, {}, read_seconds, sent) as response:
+        with self._asking(path, sent.query, read_seconds, sent) as response:
             return self._document(response.read(decode_content=True))
 
     def watch(self, path: str, query: Mapping[str, str | int], seconds: int) -> Iterator[dict[str, Any]]:
@@ -99,7 +106,7 @@ class Api:
         if document.get("type") == "ERROR":
             status = document.get("object")
             status = status if isinstance(status, dict) else {}
-            raise _refusal(int(status.get("code") or 500), str(status.get("message") or status), self.address)
+            raise refusal(int(status.get("code") or 500), status, self.address)
         return document
 
     @contextmanager
@@ -121,13 +128,15 @@ class Api:
                 method,
                 url,
                 body=None if sent is None else orjson.dumps(sent.document),
-                headers=headers,
+                headers=headers if sent is None else _in_the_name_of(sent.person, headers),
                 timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, read_seconds), read=read_seconds),
                 preload_content=False,
                 retries=False,
             )
             if response.status not in (200, 201):
-                raise _refusal(response.status, _message(response.read(decode_content=True)), self.address)
+                told = response.read(decode_content=True)
+                wait, is_write = response.headers.get("Retry-After", ""), sent is not None
+                raise refusal(response.status, told, self.address, wait=wait, is_write=is_write)
             yield response
         except (urllib3.exceptions.HTTPError, OSError) as error:
             reason = f"the Kubernetes API at {self.address} does not answer: {_plain(error)}"
@@ -149,31 +158,15 @@ class Api:
         return document
 
 
-def _refusal(status: int, message: str, address: str) -> TierdeckError:
-    """The error of an answer that is none."""
-    words = message[:_MOST_WORDS]
-    if status == 401:
-        hint = "Renew the kubeconfig's credentials, or the service account's token."
-        return CredentialsError(f"the Kubernetes API at {address} does not know who asks (401): {words}", hint)
-    if status == 403:
-        return ForbiddenError(words)
-    if status == 404:
-        return NotServedError(words)
-    if status == 409:
-        return ConflictError(words)
-    if status == 410:
-        return ExpiredError(words)
-    hint = "Nothing is lost: it is asked again until it does."
-    return ApiFailingError(f"the Kubernetes API at {address} can't answer now ({status}): {words}", hint)
-
-
-def _message(body: bytes) -> str:
-    """The sentence of a Status document, or the text as it is."""
-    try:
-        document = json.loads(body)
-    except ValueError:
-        return body.decode("utf-8", errors="replace").strip()
-    return str(document.get("message") or document) if isinstance(document, dict) else str(document)
+def _in_the_name_of(person: Person | None, headers: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers with a person's; those of several groups have the same name."""
+    if person is None:
+        return headers
+    made = urllib3.HTTPHeaderDict(headers)
+    made.add("Impersonate-User", person.name)
+    for group in person.groups:
+        made.add("Impersonate-Group", group)
+    return made
 
 
 def _plain(error: BaseException) -> str:

@@ -1,0 +1,192 @@
+"""Writes one object as `tierdeck`: at the version that it was read at, again where somebody else was quicker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from controller.api.client import APPLY, Api, Person, Sent
+from controller.api.errors import (
+    ApiFailingError,
+    BusyError,
+    ConflictError,
+    FieldConflictError,
+    ForbiddenError,
+    NotServedError,
+    RefusedError,
+)
+from controller.changes.changer import DeniedError, DriftedError
+from controller.changes.kube.claims import claims_of
+from controller.changes.kube.document import document, lost
+from controller.changes.kube.fields import get, picked, same, short, with_edits
+from controller.changes.kube.ownership import MANAGER, holders
+from controller.changes.kube.reader import KubeReader
+from controller.changes.kube.rights import missing_rule
+from controller.objects import Raw
+from controller.reading.fields import text
+from tierdeck.changes.plan import ABSENT, FieldEdit, Write
+from tierdeck.changes.shown import HIDDEN, is_shown, shown
+
+_TRIES = 5
+_MOST_WAIT_SECONDS = 10.0
+_LEAST_WAIT_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A dry run: the object as it is, and as the server would store it."""
+
+    live: Raw
+    stored: Raw
+
+
+class Writer:
+    """Writes to one API server; safe to ask again after any failure."""
+
+    def __init__(self, api: Api, by_hand: tuple[str, ...] = (), pause: Callable[[float], None] = time.sleep) -> None:
+        """
+        Args:
+            by_hand: field managers, by their beginning, that write nothing back by themselves.
+            pause: waits for so many seconds.
+        """
+        self._api = api
+        self._reader = KubeReader(api)
+        self._by_hand = by_hand
+        self._pause = pause
+
+    def check(self, write: Write) -> bool:
+        """Whether there is anything to write.
+
+        Raises:
+            DriftedError: a field is neither as before nor as wanted, or the object is gone.
+        """
+        return not _is_made(write, self._live(write))
+
+    def dry_run(self, write: Write) -> Answered:
+        """What the server would store.
+
+        Raises:
+            DeniedError: the server, a webhook or a policy refuses it, or it would take away more than was asked for.
+            DriftedError: as of `check`.
+        """
+        answered = self._send(write, {"dryRun": "All"}, None)
+        gone = lost(with_edits(answered.live, write.edits), answered.stored)
+        if gone:
+            raise DeniedError(f"this write of {write.ref} would also take away {', '.join(gone[:3])}")
+        return answered
+
+    def apply(self, write: Write, person: Person | None) -> bool:
+        """Write it, if it is not there yet.
+
+        Returns:
+            Whether it was written now.
+
+        Raises:
+            DeniedError, DriftedError: as of `dry_run`.
+        """
+        if not self.check(write):
+            return False
+        answered = self._send(write, {}, person)
+        return answered.live is not answered.stored
+
+    def _send(self, write: Write, query: dict[str, str], person: Person | None) -> Answered:
+        """Read, decide, send, and start over where the object changed in between or the server is busy."""
+        for turn in range(_TRIES):
+            live = self._live(write)
+            if _is_made(write, live):
+                return Answered(live, live)
+            if "dryRun" not in query:
+                self._allowed(write, live)
+            made = document(live, write.edits)
+            told = {"fieldManager": MANAGER, "fieldValidation": "Strict", **query}
+            sent = (
+                Sent("PATCH", made.content, APPLY, {**told, "force": "true"}, person)
+                if made.is_apply
+                else Sent("PUT", made.content, query=told, person=person)
+            )
+            try:
+                return Answered(live, self._api.send(write.address, sent))
+            except ConflictError:
+                self._pause(_LEAST_WAIT_SECONDS * turn)
+            except BusyError as error:
+                if error.seconds > _MOST_WAIT_SECONDS:
+                    raise
+                self._pause(max(error.seconds, _LEAST_WAIT_SECONDS))
+            except (ForbiddenError, RefusedError, FieldConflictError) as error:
+                raise _denied(write, error) from error
+            except NotServedError as error:
+                raise DriftedError(f"{write.ref} is not there any more") from error
+        raise ApiFailingError(
+            f"{write.ref} could not be written {_TRIES} times in a row: it keeps changing, or the server is too busy",
+            "It is tried again.",
+        )
+
+    def _live(self, write: Write) -> Raw:
+        live = self._reader.get(write.ref)
+        if live is None:
+            raise DriftedError(f"{write.ref} is not there any more")
+        return live
+
+    def _allowed(self, write: Write, live: Raw) -> None:
+        """What reconciles is never overruled: who owns a field may have changed since the plan.
+
+        Force is used only after this, and only at the very version that was looked at.
+        """
+        claims = claims_of(write, live, self._by_hand)
+        if not claims.is_free:
+            first = claims.exports_only or claims.refusals[0].reason.rstrip(".")
+            raise DeniedError(first, claims.refusals[0].fix if claims.refusals else "Take `export-change`.")
+
+
+def _is_made(write: Write, live: Raw) -> bool:
+    """All fields are as wanted.
+
+    Raises:
+        DriftedError: one is neither as before nor as wanted.
+    """
+    strange = [edit for edit in write.edits if not _is(edit, live, edit.after) and not _is(edit, live, edit.before)]
+    if strange:
+        raise DriftedError(told_drift(write, strange[0], live), "Look at it, and propose the change anew.")
+    return all(_is(edit, live, edit.after) for edit in write.edits)
+
+
+def told_drift(write: Write, edit: FieldEdit, live: Raw) -> str:
+    """What stands there in place of what was expected, and who wrote it."""
+    who = [one.manager for one in holders(live, edit.path)]
+    by = f", by {who[-1]}" if who else ""
+    now, before, after = (in_words(edit, one) for one in (get(live, edit.path), edit.before, edit.after))
+    return f"{edit.where} of {write.ref} is {now}{by}: neither {before} as before, nor {after} as wanted"
+
+
+def in_words(edit: FieldEdit, value: object) -> str:
+    """A field's value as it may be shown."""
+    by = picked(edit.path[-2]) if len(edit.path) > 1 and edit.path[-1] == "value" else None
+    if by is not None and isinstance(value, str) and value is not ABSENT:
+        return short(value) if is_shown(by.get("name", ""), value) else HIDDEN
+    return short(shown(value))
+
+
+def _is(edit: FieldEdit, live: Raw, value: object) -> bool:
+    return same(get(live, edit.path), value, edit.path)
+
+
+def _denied(write: Write, error: ForbiddenError | RefusedError | FieldConflictError) -> DeniedError:
+    words = str(shown(str(error))).rstrip(".")
+    if isinstance(error, ForbiddenError):
+        rule = missing_rule(str(error))
+        return DeniedError(f"{write.ref} may not be written: {words}", f"This rule grants it: {rule}" if rule else "")
+    if isinstance(error, FieldConflictError):
+        who = ", ".join(sorted({one.manager for one in error.conflicts}))
+        return DeniedError(f"{who} owns fields of {write.ref}: {words}")
+    return DeniedError(f"the API server refuses this write of {write.ref}: {words}")
+
+
+def version_of(raw: Raw) -> str:
+    """Its resourceVersion."""
+    return text(raw, "metadata", "resourceVersion")
+
+
+def as_person(name: str) -> Person | None:
+    """In whose name; None: in the controller's own."""
+    return Person(name) if name else None

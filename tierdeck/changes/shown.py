@@ -1,0 +1,94 @@
+"""What of an object may be stored and shown: values of variables only by an allow list, and nothing that is secret.
+
+Flags, variables and keys whose name says that they are secret, and what stands before the `@` of an address, are
+replaced everywhere; so is every value of an environment variable that is not on the list.
+"""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "(not shown)"
+ENVIRONMENT = frozenset(
+    {
+        "LMCACHE_CHUNK_SIZE",
+        "LMCACHE_CONFIG_FILE",
+        "LMCACHE_CONTROLLER_PULL_URL",
+        "LMCACHE_CONTROLLER_REPLY_URL",
+        "LMCACHE_ENABLE_CONTROLLER",
+        "LMCACHE_INSTANCE_ID",
+        "LMCACHE_LMCACHE_INSTANCE_ID",
+        "LMCACHE_LMCACHE_WORKER_PORT",
+        "LMCACHE_LOCAL_CPU",
+        "LMCACHE_LOCAL_DISK",
+        "LMCACHE_MAX_LOCAL_CPU_SIZE",
+        "LMCACHE_MAX_LOCAL_DISK_SIZE",
+        "LMCACHE_MIN_RETRIEVE_TOKENS",
+        "LMCACHE_REMOTE_SERDE",
+        "LMCACHE_REMOTE_URL",
+        "LMCACHE_USE_EXPERIMENTAL",
+        "PYTHONHASHSEED",
+        "ROUTING_LOGIC",
+        "ROUTING_STRATEGY",
+        "SESSION_KEY",
+        "VLLM_CPU_KVCACHE_SPACE",
+        "VLLM_USE_V1",
+    }
+)
+"""Variables whose value is a size, a switch, a seed, or an address."""
+
+_USER = re.compile(r"(//)[^/@\s\"']+@")
+_FLAG = re.compile(r"(--(?:[a-z0-9]+[-_])*(?:key|token|password|secret|credentials?)(?=[=\s]))([=\s]\s*)(\S+)", re.I)
+_ASSIGNED = re.compile(r"\b((?:[A-Za-z0-9]+_)*(?:KEY|TOKEN|PASSWORD|SECRET|CREDENTIALS?))(=)(\S+)", re.I)
+_KEYED = re.compile(
+    r"([\"']?\b(?:[A-Za-z0-9]+[-_])*(?:key|token|password|secret|credentials?)\b[\"']?)(\s*:\s*)(\S[^,}\n]*)", re.I
+)
+_SECRET_FLAG = re.compile(r"--(?:[a-z0-9]+[-_])*(?:key|token|password|secret|credentials?)", re.I)
+_OPEN = frozenset({"session_key"})
+"""Names that sound secret and are not."""
+
+
+def is_shown(name: str, value: str) -> bool:
+    """A variable's value may be stored and shown."""
+    return name in ENVIRONMENT and _USER.search(value) is None
+
+
+def shown(value: object) -> object:
+    """A copy of an object or a part of it, as JSON has it, that may be stored and shown."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return _words(value)
+    if not isinstance(value, dict):
+        return value
+    name, stated = value.get("name"), value.get("value")
+    if isinstance(name, str) and isinstance(stated, str):
+        kept = {key: shown(one) for key, one in value.items()}
+        return kept | {"value": stated if is_shown(name, stated) else HIDDEN}
+    return {key: shown(one) for key, one in value.items()}
+
+
+def _words(found: list[object]) -> list[object]:
+    """A list; of arguments, what follows a flag that is secret is one too."""
+    made: list[object] = []
+    before = ""
+    for one in found:
+        is_secret = bool(_SECRET_FLAG.fullmatch(before)) and not _is_open(before)
+        made.append(HIDDEN if is_secret and isinstance(one, str) and not one.startswith("--") else shown(one))
+        before = one if isinstance(one, str) else ""
+    return made
+
+
+def _text(value: str) -> str:
+    made = _USER.sub(rf"\1{HIDDEN}@", value)
+    for pattern in (_FLAG, _ASSIGNED, _KEYED):
+        made = pattern.sub(_hidden, made)
+    return made
+
+
+def _hidden(match: re.Match[str]) -> str:
+    return match[0] if _is_open(match[1]) else f"{match[1]}{match[2]}{HIDDEN}"
+
+
+def _is_open(name: str) -> bool:
+    return name.strip("\"'").lstrip("-").replace("-", "_").lower() in _OPEN
