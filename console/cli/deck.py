@@ -89,8 +89,8 @@ class Deck:
         self._demo = source.demo or (None if others or self._config is not None else Demo())
         self._interval_seconds: float | None = None
         self._port = settings.console_port if port is None else port
-        self._lab_port = 0
         self._stopping = False
+        self._lab_port = 0
 
     def run(self) -> int:
         """Run until SIGTERM or Ctrl-C.
@@ -110,7 +110,8 @@ class Deck:
             signal.signal(number, self._stop)
         with self._home() as home:
             self._port = free_port(self._settings.console_address, self._port)
-            self._lab_port = free_port("127.0.0.1", 0) if self._demo is not None else 0
+            if self._demo is not None:
+                self._lab_port = free_port("127.0.0.1", 0)
             if self._settings.prometheus_address:
                 self._look_at_prometheus(home)
             children = Children(home / "logs", os.environ | self._environment(home))
@@ -147,15 +148,12 @@ class Deck:
 
     def _environment(self, home: Path) -> dict[str, str]:
         """What the processes are told."""
-        told = (
-            self._scraping()
-            | self._lab()
-            | {
-                "TIERDECK_HOME": str(home),
-                "TIERDECK_CONSOLE_PORT": str(self._port),
-                "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
-            }
-        )
+        told = self._scraping() | {
+            "TIERDECK_HOME": str(home),
+            "TIERDECK_CONSOLE_PORT": str(self._port),
+            "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
+        }
+        told |= self._lab()
         config = home / "demo.yaml" if self._demo is not None else self._config
         if config is not None:
             told["TIERDECK_CONFIG_FILE"] = str(config.absolute())
@@ -164,6 +162,10 @@ class Deck:
         if self._settings.prometheus_address:
             told["TIERDECK_PROMETHEUS_URL"] = self._settings.prometheus_url.get_secret_value()
         return told
+
+    def _lab(self) -> dict[str, str]:
+        """Where the demo's fleet is changed."""
+        return {"TIERDECK_LAB_URL": f"http://127.0.0.1:{self._lab_port}"} if self._demo is not None else {}
 
     def _scraping(self) -> dict[str, str]:
         """How often targets are scraped, unless the user says how often: a demo's more often than others'.
@@ -180,24 +182,18 @@ class Deck:
         values = (self._settings.scrape_interval_seconds, self._settings.scrape_timeout_seconds)
         return {name: f"{value:g}" for name, value in zip(names, values, strict=True)}
 
-    def _lab(self) -> dict[str, str]:
-        """Where the simulated fleet can be changed; nothing where there is none."""
-        return {"TIERDECK_LAB_URL": f"http://127.0.0.1:{self._lab_port}"} if self._lab_port else {}
-
     def _start(self, home: Path, children: Children) -> Past | None:
         """Start everything; the past of a demo is what is left to do."""
         environment = os.environ | self._environment(home)
-        told = self._scraping() | self._lab()
-        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in told.items()))
+        kept = self._scraping() | self._lab()
+        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in kept.items()))
         _run_once(environment, "db", "upgrade")
         source = self._settings.prometheus_address or ("Kubernetes" if self._is_kubernetes else str(self._config))
         if self._demo is not None:
-            config = home / "demo.yaml"
+            config, lab_port = home / "demo.yaml", self._lab_port
             config.unlink(missing_ok=True)
-            port = ("--port", str(self._lab_port))
-            children.spawn(
-                "lab", "sim", "--speed", f"{self._demo.speed:g}", "--warm", *port, "--config-out", str(config)
-            )
+            told = ("--speed", f"{self._demo.speed:g}", "--warm", "--port", str(lab_port), "--config-out", str(config))
+            children.spawn("lab", "sim", *told)
             self._wait(children, config.exists, "the simulated fleet")
             source = "a simulated fleet"
         children.spawn("collectors")
@@ -212,7 +208,7 @@ class Deck:
         _tell(f"Tierdeck is up on {source}: {address}")
         if self._demo is None:
             return None
-        _tell(f"To change or break the fleet: http://127.0.0.1:{self._lab_port}/admin (docs/lab.md)")
+        _tell(f"To change or break the fleet: http://127.0.0.1:{lab_port}/admin (docs/lab.md)")
         return Past(self._settings, children, self._demo.history_seconds)
 
     def _look_at_prometheus(self, home: Path) -> None:
