@@ -14,7 +14,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from controller import stage_commands
+from controller import probe_commands, stage_commands
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
@@ -141,11 +141,13 @@ def _told_to_stop() -> threading.Event:
 
 
 @app.command()
-def rights() -> None:
+def rights(
+    changes: Annotated[bool, typer.Option("--changes", help="Those that changing takes besides.")] = False,
+) -> None:
     """Print the rules that observing needs, fit for a ClusterRole."""
-    from controller.api.rights import rules
+    from controller.api.rights import change_cluster_rules, change_rules, rules
 
-    print(rules())
+    print("\n".join((change_cluster_rules(impersonates=False), change_rules())) if changes else rules())
 
 
 def _guard(act: Callable[[], None]) -> None:
@@ -158,6 +160,7 @@ def _guard(act: Callable[[], None]) -> None:
 
 
 stage_commands.add_to(app)
+probe_commands.add_to(app)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from db.change_moves import drop_change, hold_change, take_change, write_move
+from db.change_moves import drop_change, hold_change, is_any_due, take_change, write_move
 from db.change_proposals import write_approval, write_cancellation, write_proposal
 from db.change_rows import read_change, read_change_steps, read_changes, read_open_changes
 from db.database import Database
@@ -79,6 +79,9 @@ class ChangeStore:
 
         None: nothing is due. The holder keeps it by `hold_change`; a person who approves or cancels it takes it away.
         """
+        with self._database.read() as connection:  # asked often, and mostly in vain: nobody should wait for that
+            if not is_any_due(connection, cluster, now):
+                return None
         with self._database.write() as connection:
             return take_change(connection, cluster, holder, now, seconds)
 
@@ -95,18 +98,19 @@ class ChangeStore:
     def move_change(
         self,
         change: Change,
-        step: Step,
+        step: Step | None,
         holder: str,
         now: float,
         *,
         due_at: float | None = None,
         events: Sequence[Event] = (),
     ) -> bool:
-        """Write where a change is now, with the step and the events that tell it, all or nothing.
+        """Write where a change is now, with the step, the events and the proof that tell it, all or nothing.
 
         Args:
+            step: None: nothing is to be told, only the change differs, or when it is due.
             now: by which the holder's lease is judged.
-            due_at: when a controller looks at it next; None: at once.
+            due_at: when a controller looks at it next, until when it is nobody's; None: at once.
 
         Returns:
             False, and nothing is written, where the holder's lease does not hold: it ran out, or a person has
@@ -119,6 +123,8 @@ class ChangeStore:
             is_moved = write_move(connection, change, step, holder, now=now, due_at=now if due_at is None else due_at)
             if is_moved:
                 write_events(connection, events, now)
+                if change.proof is not None:
+                    write_proof(connection, change.cluster, change.endpoint, change.proof)
             return is_moved
 
     def save_proof(self, cluster: str, endpoint: str, proof: Proof) -> None:

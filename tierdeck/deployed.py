@@ -237,6 +237,8 @@ class Deployed:
         changed_by: who wrote the source's strategy or sizes last, by field manager; empty: not told.
         drifting: of `drift`, what has lasted long enough to be said; a rollout in between leaves it as it was.
         problems: what is wrong or can't be told here, one sentence each.
+        write_rules: the RBAC rules that the controller lacks to change it, as YAML; empty: it lacks none;
+            None: not asked, since it changes nothing, or not told.
     """
 
     cluster: str
@@ -256,6 +258,7 @@ class Deployed:
     changed_by: str = ""
     problems: tuple[str, ...] = ()
     drifting: tuple[str, ...] = ()
+    write_rules: tuple[str, ...] | None = None
 
     @property
     def is_pool(self) -> bool:

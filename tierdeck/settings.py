@@ -109,6 +109,14 @@ class Settings(BaseSettings):
         description="Whether the controller writes in the approver's name, so that the cluster's own rights and audit "
         "log apply to that person.",
     )
+    changes_by_hand: str = Field(
+        "",
+        description="Beginnings of names of field managers that write nothing back by themselves, such as a "
+        "pipeline's, separated by commas: a change may take their fields over. kubectl, helm and the like are known.",
+    )
+    changes_rollout_seconds: float = Field(
+        3600.0, ge=60, le=_DAY, description="Seconds that a change may take from its writes until every pod carries it."
+    )
     probe_routing: bool = Field(
         default=True, description="Whether a strategy is proved by requests of the controller's own, 20 at most."
     )
@@ -318,6 +326,11 @@ class Settings(BaseSettings):
     def namespaces(self) -> tuple[str, ...]:
         """Of Kubernetes, to look into; empty: all."""
         return tuple(filter(None, (name.strip() for name in self.kube_namespaces.split(","))))
+
+    @property
+    def managers_by_hand(self) -> tuple[str, ...]:
+        """Beginnings of field managers' names whose fields a change may take over, besides those that are known."""
+        return tuple(filter(None, (name.strip() for name in self.changes_by_hand.split(","))))
 
     @property
     def prometheus_address(self) -> str:

@@ -28,8 +28,8 @@ _MOST_WORDS_OF_A_WRITE = 600
 """A webhook's words, or the fields that are wrong, are what a person needs."""
 _FIELD_CONFLICT = "FieldManagerConflict"
 _MANAGER = re.compile(r'conflict with "([^"]*)"')
-_NOT_IN_SCHEMA = ("failed to create typed patch object", "field not declared in schema")
-"""A field that is not known: said with 500 where it is applied."""
+_OF_NO_SENSE = ("failed to create typed patch object", "field not declared in schema", "failed to convert new object")
+"""A field that is not known, or a value that makes no sense: said with 500 where it is applied."""
 _KINDS: Mapping[int, type[TierdeckError]] = {
     403: ForbiddenError,
     404: NotServedError,
@@ -62,7 +62,7 @@ def refusal(
         return _KINDS[status](words)
     if status == 429:
         return BusyError(f"the Kubernetes API at {address} can't answer now (429): {words}", _HINT, _seconds(wait))
-    if is_write and (status in (400, 413, 415, 422) or any(part in message for part in _NOT_IN_SCHEMA)):
+    if is_write and (status in (400, 413, 415, 422) or any(part in message for part in _OF_NO_SENSE)):
         return RefusedError(words)
     return ApiFailingError(f"the Kubernetes API at {address} can't answer now ({status}): {words}", _HINT)
 

@@ -10,6 +10,7 @@ from controller.resources import (
     DAEMON_SETS,
     DEPLOYMENTS,
     ENDPOINT_CONFIGS,
+    HYPERPOD_GROUP,
     JUMPSTART_MODELS,
     NODES,
     PODS,
@@ -36,17 +37,29 @@ WRITABLE = (
     VLLM_ROUTERS,
 )
 """What changes are written to."""
-_BOUNDS = (
+_BESIDES = (
     Resource("", ("v1",), "resourcequotas", "ResourceQuota"),
     Resource("", ("v1",), "limitranges", "LimitRange"),
     Resource("policy", ("v1",), "poddisruptionbudgets", "PodDisruptionBudget"),
+    Resource("discovery.k8s.io", ("v1",), "endpointslices", "EndpointSlice"),
+    Resource("kueue.x-k8s.io", ("v1beta1",), "localqueues", "LocalQueue"),
+    Resource(HYPERPOD_GROUP, ("v1alpha1",), "inferencegatewayconfigs", "InferenceGatewayConfig"),
 )
-"""What a preflight asks for beside what is watched."""
+"""What plans and preflights ask for beside what is watched."""
+_BESIDES_OF_CLUSTER = (
+    Resource("", ("v1",), "namespaces", "Namespace", is_namespaced=False),
+    Resource("apiextensions.k8s.io", ("v1",), "customresourcedefinitions", "CustomResourceDefinition",
+             is_namespaced=False),
+    Resource("admissionregistration.k8s.io", ("v1",), "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
+             is_namespaced=False),
+    Resource("kueue.x-k8s.io", ("v1beta1",), "clusterqueues", "ClusterQueue", is_namespaced=False),
+)  # fmt: skip
 _REVIEWS = Resource(
     "authorization.k8s.io", ("v1",), "selfsubjectaccessreviews", "SelfSubjectAccessReview", is_namespaced=False
 )
 _USERS = Resource("", ("v1",), "users", "User", is_namespaced=False)
 _WATCH = ("list", "watch")
+_LOOK = ("get", "list")
 
 
 def rule(resource: Resource) -> str:
@@ -66,14 +79,15 @@ def write_rule(resource: Resource) -> str:
 
 def change_rules() -> str:
     """What changing takes in each namespace beyond observing."""
-    read = [_rule(resource, ("get", "list")) for resource in _BOUNDS]
+    read = [_rule(resource, _LOOK) for resource in _BESIDES]
     return "\n".join([*(write_rule(resource) for resource in WRITABLE), *read])
 
 
 def change_cluster_rules(*, impersonates: bool) -> str:
-    """What it takes that belongs to no namespace: to ask what one may, and, where asked for, to write as another."""
+    """What it takes that belongs to no namespace: to look, to ask what it may, and maybe to write as another."""
+    read = [_rule(resource, _LOOK) for resource in _BESIDES_OF_CLUSTER]
     asked = [_rule(_REVIEWS, ("create",))]
-    return "\n".join([*asked, *([_rule(_USERS, ("impersonate",))] if impersonates else [])])
+    return "\n".join([*read, *asked, *([_rule(_USERS, ("impersonate",))] if impersonates else [])])
 
 
 def injector_cluster_rules() -> str:

@@ -6,7 +6,7 @@ vllmrouter_controller.go: Deployments are named like their objects; labels are `
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -53,7 +53,7 @@ class ProductionStack:
     def _endpoint(self, scene: Scene, source: Found, routers: Sequence[Found]) -> Result:
         ref, raw = source
         engines = tuple(scene.lineage.get(DEPLOYMENTS, ref.namespace, ref.name))
-        own = [one for one in routers if one[0].namespace == ref.namespace and _routes(one[1], ref, raw)]
+        own = routers_for(routers, source)
         process = rendered(scene, source)
         sizes = sizes_of(process, scene.storage(ref.namespace), None)
         parts = Parts(
@@ -114,6 +114,12 @@ def _strategy(routers: Sequence[Found]) -> Stated:
     value, ref = next(iter(found.items()))
     where = f"{ref}, spec.routingLogic"
     return Stated(value, where) if value else Stated.unknown("spec.routingLogic is not set", where)
+
+
+def routers_for(routers: Iterable[Found], runtime: Found) -> list[Found]:
+    """The VLLMRouters that select a VLLMRuntime."""
+    ref, raw = runtime
+    return [one for one in routers if one[0].namespace == ref.namespace and _routes(one[1], ref, raw)]
 
 
 def _routes(router: Raw, ref: ObjectRef, runtime: Raw) -> bool:

@@ -12,11 +12,23 @@ from tierdeck.changes.proof import Proof
 from tierdeck.errors import TierdeckError
 
 
-class DriftedError(TierdeckError):
+class StoppedError(TierdeckError):
+    """A write that can't be made, now or later.
+
+    Attributes:
+        written: how many of the plan's writes are there nevertheless; None: not known.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, written: int | None = None) -> None:
+        super().__init__(message, hint)
+        self.written = written
+
+
+class DriftedError(StoppedError):
     """A field is neither what it was at the preview nor what it is to become: somebody else wrote it."""
 
 
-class DeniedError(TierdeckError):
+class DeniedError(StoppedError):
     """The API server, or a webhook of the cluster, refuses this write, and would again."""
 
 

@@ -60,13 +60,13 @@ class Command:
 
     def has(self, name: str) -> bool:
         """A flag is there, with or without a value."""
-        return any(_flag(word) == name for word in self.words)
+        return any(flag_of(word) == name for word in self.words)
 
     def all(self, *names: str) -> list[Stated]:
         """Each value of a flag, in order."""
         found = []
         for at, word in enumerate(self.words):
-            name = _flag(word)
+            name = flag_of(word)
             if name not in names:
                 continue
             _, equals, value = word.partition("=")
@@ -96,7 +96,7 @@ class Command:
         """Values of a flag that takes several: `--worker-urls A B`."""
         found: list[str] = []
         for at, word in enumerate(self.words):
-            if _flag(word) != name:
+            if flag_of(word) != name:
                 continue
             found += [word.partition("=")[2]] if "=" in word else []
             for value in self.words[at + 1 :]:
@@ -107,7 +107,7 @@ class Command:
 
     def parts(self, name: str) -> dict[str, list[Stated]]:
         """Values of `--name.key value`, by `--name.key`."""
-        flags = dict.fromkeys(_flag(word) for word in self.words)
+        flags = dict.fromkeys(flag_of(word) for word in self.words)
         return {flag: self.all(flag) for flag in flags if flag.startswith(f"{name}.")}
 
     def document(self, name: str) -> dict[str, object]:
@@ -136,7 +136,8 @@ def _json(value: str) -> object:
 
 
 @lru_cache(maxsize=8192)
-def _flag(word: str) -> str:
+def flag_of(word: str) -> str:
+    """The flag that a word is, with dashes and without its value; empty where it is none."""
     name, dot, key = word.partition("=")[0].partition(".")
     if name in _SHORT:
         return _SHORT[name] + dot + key
@@ -189,8 +190,8 @@ def _doubt_of(given: list[str]) -> str:
 def _is_of_no_matter(before: str, word: str) -> bool:
     """It is the value of an argument that is."""
     if "=" in word:
-        return _flag(word) in _OF_NO_MATTER
-    return _flag(before) in _OF_NO_MATTER and "=" not in before and not word.startswith("-")
+        return flag_of(word) in _OF_NO_MATTER
+    return flag_of(before) in _OF_NO_MATTER and "=" not in before and not word.startswith("-")
 
 
 def _starts(command: Sequence[str]) -> bool:

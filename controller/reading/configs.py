@@ -30,23 +30,44 @@ class Configs:
 
     def file(self, path: str, container: Raw, volumes: list[Raw]) -> str | tuple[str]:
         """Text of a file in a container that comes from a ConfigMap; a 1-tuple is the reason why not."""
-        mount = _mount_of(path, container)
-        if mount is None:
-            return (f"{path} is a file inside the image",)
-        volume = next((one for one in volumes if text(one, "name") == text(mount, "name")), {})
-        name = text(volume, "configMap", "name")
-        if not name:
-            return (f"{path} is on a volume that is no ConfigMap",)
-        below = posixpath.relpath(path, text(mount, "mountPath"))
-        below = posixpath.normpath(posixpath.join(text(mount, "subPath"), below))
-        paths = {text(one, "path"): text(one, "key") for one in items(volume, "configMap", "items")}
-        data = self.data(name)
+        found = config_file(path, container, volumes)
+        if isinstance(found, str):
+            return (found,)
+        data = self.data(found.name)
         if isinstance(data, str):
             return (f"{path} comes from {data}",)
-        key = paths.get(below, "" if paths else below)
-        if key not in data:
-            return (f"{path} is no key of ConfigMap {self.namespace}/{name}",)
-        return data[key]
+        if found.key not in data:
+            return (f"{path} is no key of ConfigMap {self.namespace}/{found.name}",)
+        return data[found.key]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A file of a container that is a key of a ConfigMap.
+
+    Attributes:
+        is_copied: mounted by subPath, so that a container keeps what it was started with.
+    """
+
+    name: str
+    key: str
+    is_copied: bool
+
+
+def config_file(path: str, container: Raw, volumes: list[Raw]) -> ConfigFile | str:
+    """Where a file of a container comes from; a text is the reason why that is no ConfigMap."""
+    mount = _mount_of(path, container)
+    if mount is None:
+        return f"{path} is a file inside the image"
+    volume = next((one for one in volumes if text(one, "name") == text(mount, "name")), {})
+    name = text(volume, "configMap", "name")
+    if not name:
+        return f"{path} is on a volume that is no ConfigMap"
+    below = posixpath.relpath(path, text(mount, "mountPath"))
+    below = posixpath.normpath(posixpath.join(text(mount, "subPath"), below))
+    paths = {text(one, "path"): text(one, "key") for one in items(volume, "configMap", "items")}
+    is_copied = bool(text(mount, "subPath") or text(mount, "subPathExpr"))
+    return ConfigFile(name, paths.get(below, "" if paths else below), is_copied)
 
 
 def _mount_of(path: str, container: Raw) -> Raw | None:

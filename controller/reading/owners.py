@@ -35,7 +35,7 @@ def owners_of(objects: Objects, found: Sequence[tuple[ObjectRef, Raw]], fields: 
     """
     owners: set[Owner] = set()
     for ref, raw in found:
-        owners |= {*named_in(raw), *_scalers(objects, ref)}
+        owners |= {*named_in(raw), *scalers_of(objects, ref)}
     if found:
         for manager, _ in writers(found[0][1], fields):
             if manager.lower().startswith(_BY_HAND):
@@ -63,7 +63,8 @@ def named_in(raw: Raw) -> Iterator[Owner]:
             yield Owner(_OPERATORS.get(group, f"{kind} controller"), text(owner, "name"), f"ownerReferences: {kind}")
 
 
-def _scalers(objects: Objects, ref: ObjectRef) -> Iterator[Owner]:
+def scalers_of(objects: Objects, ref: ObjectRef) -> Iterator[Owner]:
+    """Autoscalers that set the replicas of an object."""
     for scaled, _ in _scaling(objects, SCALED_OBJECTS, ref, "Deployment"):
         yield Owner("keda", scaled.name, f"scaleTargetRef of {scaled}")
     for scaler, raw in _scaling(objects, AUTOSCALERS, ref, ""):

@@ -10,7 +10,14 @@ import pytest
 import yaml
 
 from controller.api.client import Api, Sent
-from controller.api.rights import READ, injector_cluster_rules, injector_rules, rules
+from controller.api.rights import (
+    READ,
+    change_cluster_rules,
+    change_rules,
+    injector_cluster_rules,
+    injector_rules,
+    rules,
+)
 from controller.injector.certificates import make_pair
 from controller.injector.keeper import WEBHOOKS
 from controller.reading.origin import OWNERS
@@ -169,6 +176,23 @@ def test_with_namespaces_nothing_can_be_read_anywhere_else(
         assert _allowed(cluster, namespace, injector, hidden) - common == above
         secret = ("", "secrets", frozenset({"get", "update"}))
         assert _allowed(cluster, namespace, injector, namespace) - common == above | {secret}
+
+
+def test_with_changes_on_the_controller_alone_may_write_and_only_what_is_told(
+    cluster: Cluster, installing_helm: Helm, namespace: str
+) -> None:
+    with fresh_namespace(cluster) as seen, fresh_namespace(cluster) as hidden:
+        changes = {"enabled": True, "policy": {"namespaces": [seen], "kinds": ["Deployment"]}}
+        values: Manifest = {"controller": {"changes": changes}, "namespaces": [seen]}
+        with installing_helm.installed("deck", namespace, values) as notes:
+            assert "changes what its policy allows once somebody approves it" in notes
+            common = _allowed(cluster, namespace, "default", hidden)
+            above = as_set(yaml.safe_load(change_cluster_rules(impersonates=False))) - common
+            above |= {one for one in as_set(yaml.safe_load(rules())) if one[1] in ("nodes", "storageclasses")}
+            inside = as_set(yaml.safe_load(change_rules())) | as_set(yaml.safe_load(rules()))
+            account = "deck-tierdeck-controller"
+            assert _allowed(cluster, namespace, account, seen) - common == above | inside
+            assert _allowed(cluster, namespace, account, hidden) - common == above
 
 
 def _bound(rest: Rest, namespace: str, accounts: Iterable[str]) -> Rules:

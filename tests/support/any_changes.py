@@ -94,4 +94,5 @@ changes = st.builds(
     next_step=_words,
     notes=_names,
     ended_at=st.none() | _instants,
+    applied_at=st.none() | _instants,
 )

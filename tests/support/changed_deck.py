@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.changes.memory import MemoryChanger
-from controller.changes.runner import Runner
+from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from console.cli.app import app
+from controller.changes.memory import MemoryChanger
+from controller.changes.runner import Runner
 from db import Store
 from health.pulse import Pulse
 from tests.support.deployed import configuration, deployed
@@ -82,7 +83,7 @@ def working_controller(url: str, folder: Path, **options: object) -> Iterator[Me
     allow.write_text(ALLOW)
     settings = Settings(**{"cluster": EAST, "changes_file": allow, **options})  # type: ignore[arg-type]
     fleet, stop = MemoryChanger(CHAT, RAG, clock=time.time), threading.Event()
-    with Store.open(url) as store:
+    with Store.open(url) as store, capture_logs():  # a command's output is its own
         runner = Runner(settings, store, fleet, "host-1:42")
         threads = [
             threading.Thread(target=runner.run, args=(stop, Pulse()), daemon=True),

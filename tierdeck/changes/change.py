@@ -78,6 +78,7 @@ class Change:
         next_step: what a person can do now; empty: nothing has to be done.
         notes: `not_judged`, `probe_off` and the like, with words after a colon.
         ended_at: epoch seconds.
+        applied_at: when all of it was written, epoch seconds; None: not (yet).
     """
 
     cluster: str
@@ -101,6 +102,7 @@ class Change:
     next_step: str = ""
     notes: tuple[str, ...] = ()
     ended_at: float | None = None
+    applied_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

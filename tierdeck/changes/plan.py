@@ -30,11 +30,14 @@ class FieldEdit:
         path: keys from the object's root; `[name=vllm]` picks from a list of objects
             (`("spec", "template", "spec", "containers", "[name=vllm]", "args")`).
         before, after: its value; ABSENT where the field is not there. A list of plain values is one value.
+        back: what a revert writes in place of `before`, where going back has to be another value once more, such as
+            an annotation that makes an operator look; None: a revert writes `before`.
     """
 
     path: tuple[str, ...]
     before: Json
     after: Json
+    back: str | None = None
 
     @property
     def where(self) -> str:

@@ -49,8 +49,8 @@ def _of_pod(carried: Carried, pod: Found, objects: Objects, renderer: str) -> It
         values = ", ".join(_shown(carried, one) for one in found)
         yield f"{words} has {carried.name} {len(found)} times ({values})"
     elif not _same(found[0], carried.value):
-        told = f"{words} has {carried.name} {_shown(carried, found[0])}, not {_shown(carried, carried.value)}"
-        yield f"{told}: {renderer} has not made it so" if renderer else told
+        told = f"{carried.name} {_shown(carried, found[0])}, not {_shown(carried, carried.value)}"
+        yield f"{renderer} gave {words} {told}" if renderer else f"{words} has {told}"
 
 
 def _variables(name: str, container: Raw) -> tuple[list[str], str]:

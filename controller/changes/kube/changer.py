@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from controller.api.client import Api
 from controller.backends import BACKENDS
-from controller.changes.changer import DeniedError, Progress, Verified
+from controller.changes.changer import DeniedError, Progress, StoppedError, Verified
 from controller.changes.kube.claims import claims_of, scaled
 from controller.changes.kube.diff import diff
 from controller.changes.kube.parts import Elsewhere, Parts
@@ -55,7 +55,7 @@ class KubernetesChanger:
         plan = self._of_planner(look, change.wish) if reverted is None else plan_back(reverted, self._reader)
         if not isinstance(plan, Plan):
             return plan
-        claimed = self._claimed(plan, deployed)
+        claimed = self._claimed(plan, objects)
         if not isinstance(claimed, Plan):
             return claimed
         checked = self._parts.preflight(look, claimed, change.wish)
@@ -78,18 +78,35 @@ class KubernetesChanger:
 
     def apply(self, plan: Plan, approver: str) -> bool:
         if plan.exports_only:
-            raise DeniedError(plan.exports_only, "Take `tierdeck export-change`.")
+            raise DeniedError(plan.exports_only, "Take `tierdeck export-change`.", written=0)
         person = as_person(approver) if self._parts.impersonates else None
-        ours = [write for write in plan.writes if write.surface is Surface.KUBERNETES]
-        for write in ours:  # all before the first: so that nothing is half done that could have been known
-            self._writer.check(write)
+        self._check(plan)
         is_written = False
+        for count, write in enumerate(plan.writes):
+            try:
+                if write.surface is Surface.KUBERNETES:
+                    is_written |= self._writer.apply(write, person)
+                else:
+                    is_written |= self._elsewhere(write).apply(write)
+            except StoppedError as error:
+                raise type(error)(str(error), error.hint, written=count) from error
+        return is_written
+
+    def _check(self, plan: Plan) -> None:
+        """Before anything is written, so that nothing is half done that could have been known.
+
+        Raises:
+            DriftedError: of the first write that can't be made, with how many are there already.
+        """
+        there, stopped = 0, None
         for write in plan.writes:
             if write.surface is Surface.KUBERNETES:
-                is_written |= self._writer.apply(write, person)
-            else:
-                is_written |= self._elsewhere(write).apply(write)
-        return is_written
+                try:
+                    there += not self._writer.check(write)
+                except StoppedError as error:
+                    stopped = stopped or error
+        if stopped is not None:
+            raise type(stopped)(str(stopped), stopped.hint, written=there) from stopped
 
     def verify(self, plan: Plan, applied_at: float) -> Verified:
         for write in plan.writes:
@@ -122,7 +139,7 @@ class KubernetesChanger:
             return (Refusal("not_possible", f"endpoints of {backend} can't be changed by this version"),)
         return planner.plan(look, wish)
 
-    def _claimed(self, plan: Plan, deployed: Deployed) -> Plan | tuple[Refusal, ...]:
+    def _claimed(self, plan: Plan, objects: Objects) -> Plan | tuple[Refusal, ...]:
         """The plan with what others have in its fields; or why it must not be."""
         refusals: list[Refusal] = []
         warnings, exports_only = list(plan.warnings), plan.exports_only
@@ -134,7 +151,7 @@ class KubernetesChanger:
                 refusals.append(Refusal("changed_meanwhile", f"{write.ref} is not there any more"))
                 continue
             claims = claims_of(write, live, self._parts.by_hand)
-            refusals += [*claims.refusals, *scaled(deployed.owners, write.edits)]
+            refusals += [*claims.refusals, *scaled(write, objects)]
             warnings += claims.warnings
             exports_only = exports_only or claims.exports_only
         if refusals:

@@ -6,19 +6,20 @@ their repository says).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.changes.kube.ownership import Holder, holders
-from controller.objects import Raw
+from controller.objects import Objects, Raw
 from controller.reading.fields import flag, items, text
-from controller.reading.owners import named_in
-from tierdeck.changes.plan import FieldEdit, Refusal, Write
-from tierdeck.deployed import ObjectRef, Owner
+from controller.reading.owners import named_in, scalers_of
+from tierdeck.changes.plan import Refusal, Write
+from tierdeck.deployed import ObjectRef
 
 _GITOPS = {"argo-cd": "Argo CD", "flux": "Flux"}
 _REPLICAS = ("spec", "replicas")
 _BOUNDS = "Change the autoscaler's bounds."
+_NO_MORE = f"{_BOUNDS} If there is none any more, set the replicas once by `kubectl scale`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def claims_of(write: Write, live: Raw, by_hand: tuple[str, ...] = ()) -> Claims:
                     f"{holder.manager} owns {where} and would write it back; change it in its repository"
                 )
             elif edit.path == _REPLICAS and holder.is_scaler:
-                refusals.append(Refusal("owner_autoscaler", f"{holder.manager} scales {write.ref}.", _BOUNDS))
+                refusals.append(Refusal("owner_autoscaler", f"{holder.manager} scales {write.ref}.", _NO_MORE))
             elif holder.is_by_hand(by_hand):
                 warnings.append(_taken(holder, where))
             else:
@@ -69,14 +70,12 @@ def claims_of(write: Write, live: Raw, by_hand: tuple[str, ...] = ()) -> Claims:
     return Claims(tuple(dict.fromkeys(refusals)), exports_only, tuple(dict.fromkeys(warnings)))
 
 
-def scaled(owners: Sequence[Owner], edits: Sequence[FieldEdit]) -> Iterator[Refusal]:
-    """Replicas that an autoscaler of the endpoint sets, also where it has not written yet."""
-    if any(edit.path == _REPLICAS for edit in edits):
-        for one in owners:
-            if one.tool in ("hpa", "keda"):
-                yield Refusal(
-                    "owner_autoscaler", f"{one.tool} ({one.name}) sets the replicas: {one.evidence}.", _BOUNDS
-                )
+def scaled(write: Write, objects: Objects) -> Iterator[Refusal]:
+    """Replicas that an autoscaler sets, also where it has not written yet."""
+    if any(edit.path == _REPLICAS for edit in write.edits):
+        for one in scalers_of(objects, write.ref):
+            words = f"{one.tool} ({one.name}) sets the replicas of {write.ref}."
+            yield Refusal("owner_autoscaler", words, _BOUNDS)
 
 
 def _gitops(ref: ObjectRef, live: Raw) -> Iterator[str]:
@@ -106,6 +105,6 @@ def _unknown(holder: Holder, where: str) -> Refusal:
     return Refusal(
         "owner_operator",
         f"{holder.manager} owns {where}, and it is not known whether it would write it back.",
-        f"Change it where {holder.manager} takes it from; if that writes nothing by itself, name it in by_hand of the "
-        "changes file.",
+        f"Change it where {holder.manager} takes it from; if that writes nothing by itself, name it in "
+        "TIERDECK_CHANGES_BY_HAND.",
     )

@@ -28,5 +28,6 @@ def _lines(raw: Raw) -> list[str]:
         noted = {key: one for key, one in mapping(metadata, "annotations").items() if key not in _NOISE}
         metadata = {key: one for key, one in metadata.items() if key != "annotations"}
         metadata |= {"annotations": noted} if noted else {}
-    kept = {key: metadata if key == "metadata" else one for key, one in raw.items() if key != "status"}
+    first = {"apiVersion": raw.get("apiVersion"), "kind": raw.get("kind"), "metadata": metadata}
+    kept = first | {key: one for key, one in raw.items() if key not in (*first, "status")}
     return yaml.safe_dump(shown(kept), sort_keys=False, width=160, allow_unicode=True).splitlines()

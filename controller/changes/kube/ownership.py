@@ -53,7 +53,8 @@ class Holder:
 
     @property
     def is_scaler(self) -> bool:
-        return self.subresource == "scale" or self.manager.lower().startswith(_SCALERS)
+        by_scale = self.subresource == "scale" and not self.is_by_hand()
+        return by_scale or self.manager.lower().startswith(_SCALERS)
 
     def is_by_hand(self, more: tuple[str, ...] = ()) -> bool:
         """It would not write its value back by itself.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from controller.changes.kube.fields import Path, get, picked, same
@@ -26,31 +26,43 @@ def plan_back(reverted: Change, reader: Reader) -> Plan | tuple[Refusal, ...]:
         return (Refusal("not_possible", _NO_PLAN.format(id=reverted.id)),)
     plan = reverted.preview.plan
     writes = tuple(_back(write) for write in reversed(plan.writes))
-    refusals = [refusal for write in writes for refusal in _strange(write, reader)]
+    never = {edit.path: edit.before for write in plan.writes for edit in write.edits if edit.back is not None}
+    refusals = [refusal for write in writes for refusal in _strange(write, reader, never)]
     if refusals:
         return tuple(refusals)
     if not any(_is_to_do(write, reader) for write in writes):
         return (Refusal("nothing_to_do", f"all that change {reverted.id} wrote is as it was before"),)
     edits = [edit for write in writes for edit in write.edits]
-    carries = tuple(back for one in plan.carries if (back := _carried_back(one, edits)) is not None)
+    written = {write.ref for write in writes}
+    backs = [back for one in plan.carries if (back := _carried_back(one, edits)) is not None]
+    carries = tuple(one for one in backs if one.workload in written or not _is_default(one))
     strategy = reverted.was.get("strategy", "") if plan.strategy else ""
     return replace(plan, writes=writes, carries=carries, strategy=strategy, warnings=(), exports_only="")
 
 
 def _back(write: Write) -> Write:
-    edits = tuple(FieldEdit(edit.path, edit.after, edit.before) for edit in reversed(write.edits))
+    edits = tuple(FieldEdit(edit.path, edit.after, _before(edit)) for edit in reversed(write.edits))
     return replace(write, edits=edits)
 
 
-def _strange(write: Write, reader: Reader) -> list[Refusal]:
-    """Fields that are not what the change left there, nor what they are to be again."""
+def _before(edit: FieldEdit) -> Json:
+    return edit.before if edit.back is None else edit.back
+
+
+def _strange(write: Write, reader: Reader, never: Mapping[Path, Json]) -> list[Refusal]:
+    """Fields that are not what the change left there, nor what they are to be again.
+
+    Args:
+        never: what stood in a field that goes back to something else, by path: the change may not have got so far.
+    """
     live = reader.get(write.ref)
     if live is None:
         return [Refusal("changed_meanwhile", f"{write.ref} is not there any more")]
     found = []
     for edit in write.edits:
         now = get(live, edit.path)
-        if not same(now, edit.before, edit.path) and not same(now, edit.after, edit.path):
+        known = (edit.before, edit.after, never.get(edit.path, edit.before))
+        if not any(same(now, one, edit.path) for one in known):
             who = [one.manager for one in holders(live, edit.path)]
             by = f", by {who[-1]}" if who else ""
             reason = f"{edit.where} of {write.ref} is {in_words(edit, now)}{by}: not what the change wrote"
@@ -76,6 +88,11 @@ def _carried_back(carried: Carried, edits: Sequence[FieldEdit]) -> Carried | Non
         if known:
             return replace(carried, value=value)
     return None
+
+
+def _is_default(carried: Carried) -> bool:
+    """A variable that is stated no more: an operator may render one of its own, so nothing is expected of pods."""
+    return carried.kind is Carrying.ENVIRONMENT and carried.value is None
 
 
 def _stated(carried: Carried, path: Path, after: Json) -> tuple[bool, str | None]:

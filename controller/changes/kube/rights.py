@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from controller.api.client import Api, Sent
 from controller.api.rights import WRITABLE, WRITE, write_rule
 from controller.reading.fields import flag, mapping
 from controller.resources import CONFIG_MAPS, VLLM_ROUTERS, VLLM_RUNTIMES, Resource
-from tierdeck.deployed import Deployed
+from tierdeck.deployed import Deployed, Sighting
 from tierdeck.errors import TierdeckError
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -50,8 +51,12 @@ class WriteRights:
         lacking = [resource for namespace, resource in needs(one) if not self._may(namespace, resource)]
         return tuple(dict.fromkeys(write_rule(resource) for resource in lacking))
 
-    def told(self, one: Deployed) -> tuple[str, ...] | None:
-        """The same; None where it can't be told now."""
+    def stamped(self, sighting: Sighting) -> Sighting:
+        """With what is missing to change each endpoint; None where that can't be told now."""
+        made = (one if one.is_pool else replace(one, write_rules=self._told(one)) for one in sighting.deployed)
+        return replace(sighting, deployed=tuple(made))
+
+    def _told(self, one: Deployed) -> tuple[str, ...] | None:
         try:
             return self.missing(one)
         except TierdeckError:

@@ -77,7 +77,7 @@ def of_engines(carries: Sequence[Carried], pods: Sequence[Found], objects: Objec
     unread = 0
     for pod in pods:
         engine = _process(pod, objects, Component.ENGINE)
-        target = engine_target(ReplicaKey("", "", pod[0].name), pod[1], engine) if engine is not None else None
+        target = engine_target(ReplicaKey("-", "-", pod[0].name), pod[1], engine) if engine is not None else None
         labels = _labels(fetch(target.url) if target is not None and text(pod[1], "status", "podIP") else None)
         if labels is None:
             unread += 1

@@ -33,6 +33,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- define "tierdeck.changes" -}}
+{{- if and .Values.controller.enabled .Values.controller.changes.enabled }}true{{ end -}}
+{{- end -}}
+
 {{- define "tierdeck.isEmbedded" -}}
 {{- if eq .Values.database.type "embedded" }}true{{ end -}}
 {{- end -}}
@@ -40,6 +44,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Roles of several installs in one cluster must not share a name. */}}
 {{- define "tierdeck.clusterRole" -}}
 {{- printf "%s-%s-observe" .Release.Namespace (include "tierdeck.fullname" .) -}}
+{{- end -}}
+
+{{- define "tierdeck.changeRole" -}}
+{{- printf "%s-%s-change" .Release.Namespace (include "tierdeck.fullname" .) -}}
 {{- end -}}
 
 {{- define "tierdeck.injectorRole" -}}

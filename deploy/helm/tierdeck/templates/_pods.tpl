@@ -78,6 +78,10 @@ volumes:
   - name: l2
     configMap: {name: {{ include "tierdeck.fullname" $root }}-l2}
   {{- end }}
+  {{- if and (has "controller" .processes) (include "tierdeck.changes" $root) }}
+  - name: changes
+    configMap: {name: {{ include "tierdeck.fullname" $root }}-changes}
+  {{- end }}
   {{- if and (has "injector" .processes) $root.Values.injector.certManager.enabled }}
   - name: webhook
     secret: {secretName: {{ include "tierdeck.fullname" $root }}-injector, defaultMode: 0440}

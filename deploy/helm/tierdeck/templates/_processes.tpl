@@ -115,6 +115,11 @@ livenessProbe:
     {{- if .Values.injector.enabled }}
     - {name: TIERDECK_L2_FILE, value: /etc/tierdeck/l2/l2.yaml}
     {{- end }}
+    {{- if include "tierdeck.changes" . }}
+    - {name: TIERDECK_CHANGES_FILE, value: /etc/tierdeck/changes/changes.yaml}
+    - {name: TIERDECK_CHANGES_SECOND_PERSON, value: {{ .Values.controller.changes.secondPerson | quote }}}
+    - {name: TIERDECK_CHANGES_IMPERSONATE, value: {{ .Values.controller.changes.impersonate | quote }}}
+    {{- end }}
     {{- with .Values.namespaces }}
     - {name: TIERDECK_KUBE_NAMESPACES, value: {{ join "," . | quote }}}
     {{- end }}
@@ -128,6 +133,9 @@ livenessProbe:
     - {name: kube-api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
     {{- if .Values.injector.enabled }}
     - {name: l2, mountPath: /etc/tierdeck/l2, readOnly: true}
+    {{- end }}
+    {{- if include "tierdeck.changes" . }}
+    - {name: changes, mountPath: /etc/tierdeck/changes, readOnly: true}
     {{- end }}
 {{- end -}}
 
@@ -224,6 +232,9 @@ livenessProbe:
     {{- include "tierdeck.env" . | nindent 4 }}
     - {name: TIERDECK_CONSOLE_ADDRESS, value: 0.0.0.0}
     - {name: TIERDECK_CONSOLE_PORT, value: "8501"}
+    {{- if include "tierdeck.changes" . }}
+    - {name: TIERDECK_CHANGES_SECOND_PERSON, value: {{ .Values.controller.changes.secondPerson | quote }}}
+    {{- end }}
   ports:
     - {name: http, containerPort: 8501, protocol: TCP}
   startupProbe:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from controller.changes.kube.claims import claims_of
+from controller.changes.kube.claims import claims_of, scaled
 from controller.changes.kube.document import document, lost
 from controller.changes.kube.ownership import holders, is_one_value, owned
+from controller.objects import Objects
+from controller.resources import AUTOSCALERS
 from tests.unit.controller.changes.kube_objects import (
     AFTER,
     ARGS,
@@ -139,3 +141,13 @@ def test_replicas_that_an_autoscaler_sets_are_not_ours() -> None:
     scaler = entry("kube-controller-manager", {"f:spec": {"f:replicas": {}}}, subresource="scale")
     (refusal,) = claims_of(write(FieldEdit(("spec", "replicas"), 2, 3)), deployment(scaler)).refusals
     assert refusal.code == "owner_autoscaler"
+    by_hand = entry("kubectl", {"f:spec": {"f:replicas": {}}}, subresource="scale")
+    assert claims_of(write(FieldEdit(("spec", "replicas"), 2, 3)), deployment(by_hand)).is_free
+
+
+def test_an_autoscaler_that_has_not_written_yet_is_known_by_what_it_aims_at() -> None:
+    aim = {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "chat"}}}
+    objects = Objects("east", {AUTOSCALERS: {("llm", "chat-scaler"): aim}})
+    (refusal,) = scaled(write(FieldEdit(("spec", "replicas"), 2, 3)), objects)
+    assert refusal.reason == "hpa (chat-scaler) sets the replicas of Deployment llm/chat."
+    assert not list(scaled(write(args()), objects))
