@@ -45,7 +45,7 @@ def forged(bench: Bench, state: State, write: Write, *, approved_by: str = "eve"
         (replace(GOOD, ref=replace(ROUTER, namespace="kube-system")), "has no namespace kube-system"),
         (replace(GOOD, ref=replace(ROUTER, namespace="")), "has no namespace the whole cluster"),
         (replace(GOOD, address="/api/v1/namespaces/inference/secrets/chat-router"), "is not the address of"),
-        (replace(GOOD, surface=Surface.LAB), "is in no lab"),
+        (replace(GOOD, surface=Surface.LAB), "is no lab's of this controller"),
         (
             replace(GOOD, edits=(FieldEdit((*ENGINE, "args"), [], ["--gpu-memory-utilization=0.99"]),)),
             "--gpu-memory-utilization 0.99 is beyond the limits",
