@@ -332,8 +332,8 @@ def test_a_stateful_set_that_is_held_back_is_refused() -> None:
 
 @pytest.mark.parametrize("more", ['"$@"', "$EXTRA", "$(cat /flags)"])
 def test_a_script_with_arguments_that_are_not_known_is_refused(more: str) -> None:
-    script = {"command": ["sh", "-c", f"vllm serve m --tensor-parallel-size 2 {more}", "--"], "args": []}
-    (refusal,) = refused(sized(**script), Wish(l0=L0Wish(share=0.5)))
+    found = sized(command=["sh", "-c", f"vllm serve m --tensor-parallel-size 2 {more}", "--"], args=[])
+    (refusal,) = refused(found, Wish(l0=L0Wish(share=0.5)))
     assert (refusal.code, "which is not known" in refusal.reason) == ("not_possible", True), refusal
 
 
