@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,14 @@ from controller.changes.memory import MemoryChanger
 from controller.changes.runner import Runner
 from db import Store
 from health.pulse import Pulse
-from tests.support.deployed import configuration, deployed
+from tests.support.deployed import configuration, deployed, pool
 from tierdeck.deployed import Sighting
 from tierdeck.errors import TierdeckError
 from tierdeck.fleet import Endpoint
 from tierdeck.settings import Settings
 
 EAST = "east"
-CHAT, RAG = "inference/chat", "inference/rag"
+CHAT, RAG, POOL = "inference/chat", "inference/rag", "curvine/main"
 
 ALLOW = """
 namespaces: [inference]
@@ -71,6 +71,7 @@ def fill_changeable(url: str, *, is_controller_alive: bool = True) -> None:
         names = (CHAT, RAG)
         store.declare(EAST, [Endpoint(EAST, name, (), strategy="roundrobin") for name in names], [], "test", "a test")
         seen = [deployed(name, cluster=EAST, configured=configuration("roundrobin"), owners=()) for name in names]
+        seen = [*(replace(one, write_rules=()) for one in seen), pool(POOL, EAST)]
         store.sight(Sighting(EAST, now, tuple(seen)), lambda *_: [])
         if is_controller_alive:
             store.beat("controller", "host-1:42", "0.1.0", now - 60, now)
