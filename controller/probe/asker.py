@@ -119,6 +119,10 @@ class Asker:
         if len(failed) > 1:  # one that is lost is a gap; more, and the rest says little
             raise failed[0]
 
+    async def connect(self, count: int) -> None:
+        """Open so many connections, so that requests of a burst arrive in the order in which they are sent."""
+        await asyncio.gather(*(self._client.text(f"{self._route.router}/v1/models") for _ in range(count)))
+
     async def seed(self, prefix: Sequence[str], replica: str) -> None:
         """Straight to a replica, so that its caches hold the beginning though the router never sent it there."""
         if self.left <= 0:

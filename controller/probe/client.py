@@ -13,7 +13,6 @@ from controller.probe.route import Route
 from tierdeck.errors import TierdeckError, UnreachableError
 
 PROBE_HEADER = "x-tierdeck-probe"
-_SERVED_BY = ("x-served-by",)
 
 
 class RefusedError(TierdeckError):
@@ -75,7 +74,7 @@ class Client:
         }
         at = time.monotonic()
         response = await self._post(base + path, {**body, "user": "tierdeck-probe"}, headers)
-        served_by = next((response.headers[name] for name in _SERVED_BY if name in response.headers), "")
+        served_by = next((response.headers[name] for name in self._route.served_by if name in response.headers), "")
         if is_long:
             self._held.append(response)
             return Sent(served_by, at, self._deadline, None, None)
