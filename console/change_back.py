@@ -32,7 +32,7 @@ def wish_back(change: Change) -> Wish:
         l1 = _size(was, "L1") if asked.l1_bytes is not None else None
         l2 = _size(was, "L2") if asked.l2_bytes is not None else None
         if (l0, l1, l2) != (None, None, None):
-            return Wish(l0=l0, l1_bytes=l1, l2_bytes=l2)
+            return Wish(l0=l0, l1_bytes=l1, l2_bytes=l2, salt=asked.salt if l2 is not None else "")
     known = was.get("strategy", "") if asked.strategy else ""
     return Wish(strategy=known or f"as before change {change.id}")
 

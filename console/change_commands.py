@@ -51,20 +51,22 @@ def propose(store: Store, endpoint: str, wish: Wish, who: Who, now: float) -> Ch
     """Ask the controller for a change; nothing is written before it is approved.
 
     Args:
-        endpoint: as people type it, with `CLUSTER:` before it where several clusters have one of that name.
+        endpoint: or a pool, as people type it, with `CLUSTER:` before it where several clusters have that name.
 
     Raises:
         UsageError: there is no such endpoint or strategy, or another change of it is under way.
         UnreachableError: no controller runs that would take it; nothing is proposed.
     """
-    cluster, name = endpoint_named(store, endpoint)
-    declared = next(one for one in store.endpoints(cluster) if one.name == name)
-    deployed = next((one for one in store.deployed(cluster) if one.endpoint == name), None)
-    if wish.strategy:
+    cluster, name = target_named(store, endpoint, wish)
+    declared, deployed = _known(store, cluster, name)
+    if wish.strategy and declared is not None:
         _check_strategy(wish.strategy, declared, deployed)
     _somebody_takes_it(store, now)
+    was = was_words(declared, deployed)
+    if wish.salt:  # what is known of L2 is the pool's, and not one tenant's
+        was = {name: words for name, words in was.items() if name != "L2"}
     change = Change(
-        cluster, name, wish, _named(who.by), _line(who.reason), who.key, now, was_words(declared, deployed),
+        cluster, name, wish, _named(who.by), _line(who.reason), who.key, now, was,
         is_approved_at_once=who.is_approved_at_once,
     )  # fmt: skip
     return store.propose(change)
@@ -82,8 +84,7 @@ def revert(store: Store, change_id: int, who: Who, now: float) -> Change:
     if detail.no_revert:
         raise UsageError(f"change {change_id} can't be reverted: {detail.no_revert}")
     _somebody_takes_it(store, now)
-    declared = next((one for one in store.endpoints(first.cluster) if one.name == first.endpoint), None)
-    deployed = next((one for one in store.deployed(first.cluster) if one.endpoint == first.endpoint), None)
+    declared, deployed = _known(store, first.cluster, first.endpoint)
     change = Change(
         first.cluster, first.endpoint, wish_back(first), _named(who.by), _line(who.reason), who.key, now,
         was_words(declared, deployed), reverts=first.id, is_approved_at_once=who.is_approved_at_once,
@@ -120,6 +121,25 @@ def cancel(store: Store, change_id: int, by: str, now: float) -> Change:
     return store.cancel_change(change_id, _named(by), now)
 
 
+def target_named(store: Store, typed: str, wish: Wish) -> tuple[str, str]:
+    """Cluster and full name of an endpoint; of a pool too, where L2 alone is asked for.
+
+    Raises:
+        UsageError: there is none, with the names that come near; or several.
+    """
+    try:
+        return endpoint_named(store, typed)
+    except UsageError:
+        before, mark, after = typed.rpartition(":")
+        pools = [one for one in store.deployed() if one.is_pool and (not mark or one.cluster == before)]
+        fits = [one for one in pools if after in (one.name, short_name(one.name))]
+        if len(fits) != 1:
+            raise
+        if wish.strategy or wish.l0 is not None or wish.l1_bytes is not None:
+            raise UsageError(f"{fits[0].name} is a pool, which has a size of L2 and nothing else") from None
+        return fits[0].cluster, fits[0].name
+
+
 def endpoint_named(store: Store, typed: str) -> tuple[str, str]:
     """Cluster and full name.
 
@@ -145,6 +165,14 @@ def was_words(declared: Endpoint | None, deployed: Deployed | None) -> Mapping[s
     found = {"strategy": deployed.configured.strategy.value}
     found |= {tier.value: size_words(size) for tier, size in deployed.configured.sizes() if size.said}
     return {name: words for name, words in found.items() if words}
+
+
+def _known(store: Store, cluster: str, name: str) -> tuple[Endpoint | None, Deployed | None]:
+    """As declared, and as the cluster tells it; of a pool the latter alone."""
+    declared = next((one for one in store.endpoints(cluster) if one.name == name), None)
+    seen = store.deployed(cluster)
+    own = [one for one in seen if one.endpoint == name] or [one for one in seen if one.is_pool and one.name == name]
+    return declared, next(iter(own), None)
 
 
 def _check_strategy(wished: str, declared: Endpoint, deployed: Deployed | None) -> None:

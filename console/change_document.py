@@ -97,6 +97,7 @@ def _wish(wish: Wish) -> dict[str, object]:
         "l0": None if l0 is None else {"share": l0.share, "bytes": l0.size_bytes, "blocks": l0.blocks},
         "l1_bytes": wish.l1_bytes,
         "l2_bytes": wish.l2_bytes,
+        "salt": wish.salt or None,
     }
 
 

@@ -21,9 +21,10 @@ from tierdeck.tiers import Tier
 
 PROCESS = "controller"
 _START = "`tierdeck up` starts it; alone it is `python -m controller`."
+_OBSERVES = "the controller only observes: TIERDECK_CHANGES_FILE names no file that says what it may change"
 _NO_L2 = (
-    "L2 is no part of this endpoint: it is as large as the data directories of the pool's workers. A PVC's size limits "
-    "nothing"
+    "L2 is no part of this endpoint: it is as large as the data directories of the pool's workers, and a PVC's size "
+    "limits nothing. Resize the pool by its own name"
 )
 _FIXED: Mapping[str, Mapping[Tier, str]] = {
     "hyperpod": {Tier.L2: _NO_L2},
@@ -104,6 +105,7 @@ class EndpointOffers:
         no_resize: by tier why it can't be resized; a tier that is missing can.
         open_change: the one that is under way.
         why_not: why nothing can be changed now; empty: it can.
+        missing_rules: the RBAC rules that the controller lacks to change it, as YAML.
     """
 
     cluster: str
@@ -119,6 +121,7 @@ class EndpointOffers:
     no_resize: Mapping[Tier, str]
     open_change: Change | None
     why_not: str
+    missing_rules: tuple[str, ...] = ()
 
 
 def change_of(store: Store, change_id: int) -> Change:
@@ -183,7 +186,7 @@ def offers(store: Store, cluster: str, endpoint: str, now: float) -> EndpointOff
     deployed = next((one for one in store.deployed(cluster) if one.endpoint == endpoint), None)
     strategy, running = stated_strategies(declared, deployed)
     under_way = next(iter(open_changes(store, cluster, endpoint)), None)
-    blocked = _blocked(store, cluster, endpoint, under_way, now)
+    blocked = _blocked(store, cluster, endpoint, under_way, now) or _no_right(deployed)
     backend = deployed.backend if deployed is not None else declared.backend
     names = strategies_of(backend, strategy.value)
     proof = store.last_proof(cluster, endpoint)
@@ -203,6 +206,7 @@ def offers(store: Store, cluster: str, endpoint: str, now: float) -> EndpointOff
         _FIXED.get(backend, {}),
         under_way,
         blocked,
+        (deployed.write_rules or ()) if deployed is not None else (),
     )
 
 
@@ -280,6 +284,16 @@ def _blocked(store: Store, cluster: str, endpoint: str, under_way: Change | None
     if window is not None:
         return f"changes are frozen until {clock(window.ends_at, now)} by {window.by}: {window.why}"
     return nobody_changes(store.processes(), now)
+
+
+def _no_right(deployed: Deployed | None) -> str:
+    """Of what no cluster tells, such as a lab, nothing is known before it is tried."""
+    if deployed is None or deployed.write_rules == ():
+        return ""
+    if deployed.write_rules is None:
+        return f"{_OBSERVES}; or it has not told yet what it may change"
+    many = len(deployed.write_rules)
+    return f"the controller lacks the right to change it: {many} rule{'s are' if many > 1 else ' is'} missing"
 
 
 def _called(state: State) -> str:

@@ -65,12 +65,15 @@ def route(
 
 
 def resize(
-    endpoint: Endpoint,
+    endpoint: Annotated[str, typer.Argument(help="Name of the endpoint, or with --l2 alone of a pool.")],
     l0: Annotated[
         str, typer.Option("--l0", help="GPU: a share of its memory (0.85), bytes of one GPU (12Gi), or 4096blocks.")
     ] = "",
     l1: Annotated[str, typer.Option("--l1", help="CPU memory of one replica, such as 40Gi; 0: off.")] = "",
     l2: Annotated[str, typer.Option("--l2", help="The whole pool, such as 2Ti.")] = "",
+    salt: Annotated[
+        str, typer.Option(help="With --l2: only the quota of this cache salt, where a coordinator keeps one.")
+    ] = "",
     dry_run: DryRun = False,
     yes: Yes = False,
     wait: Wait = False,
@@ -84,10 +87,13 @@ def resize(
 
     if not (l0 or l1 or l2):
         raise UsageError("no size is given", "Give --l0, --l1 or --l2, such as --l1 40Gi.")
+    if salt and not l2:
+        raise UsageError("--salt is about --l2", "Give both.")
     wish = Wish(
         l0=L0Wish.parse(l0) if l0 else None,
         l1_bytes=_size("--l1", l1) if l1 else None,
         l2_bytes=_size("--l2", l2) if l2 else None,
+        salt=salt,
     )
     how = _how(by, reason, is_dry_run=dry_run, is_approved=yes, wait=timeout if wait else "", as_json=as_json)
     _propose(endpoint, wish, how)

@@ -16,6 +16,7 @@ from tests.support.processes import wait_until
 from tests.support.stores import Postgres, Sqlite
 from tierdeck.changes.change import State
 
+WAIT = ("--wait", "--timeout", "4m")
 CONTRACT = {"id", "endpoint", "state", "from", "to", "preview", "proof", "verdict", "notes"}
 
 
@@ -49,7 +50,7 @@ def deck(stores: Sqlite | Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_switch_is_previewed_made_proved_and_kept(deck: Deck) -> None:
-    done = tierdeck("route", "chat", "prefixaware", "--yes", "--wait", "--reason", "long prompts", "--json")
+    done = tierdeck("route", "chat", "prefixaware", "--yes", *WAIT, "--reason", "long prompts", "--json")
     change = done.change
     assert done.code == 0
     assert change.keys() >= CONTRACT
@@ -93,9 +94,9 @@ def test_without_a_terminal_it_waits_for_somebody_to_approve_it_and_is_reverted_
     assert "◇ waits for approval" in waits.out
     assert "`tierdeck approve 1` makes it, `tierdeck cancel 1` ends it." in waits.out
     assert deck.written == []
-    done = tierdeck("approve", "1", "--wait", "--by", "grace", "--json")
+    done = tierdeck("approve", "1", *WAIT, "--by", "grace", "--json")
     assert (done.code, done.change["state"], done.change["approved_by"]) == (0, "kept", "grace")
-    back = tierdeck("revert", "1", "--yes", "--wait", "--json")
+    back = tierdeck("revert", "1", "--yes", *WAIT, "--json")
     assert (back.code, back.change["state"], back.change["reverts"]) == (0, "kept", 1)
     assert deck.written == [("[name=LMCACHE_MAX_LOCAL_CPU_SIZE]=40",), ("[name=LMCACHE_MAX_LOCAL_CPU_SIZE]=5",)]
     assert "(reverts 1)" in tierdeck("changes").out
@@ -106,14 +107,14 @@ def test_an_approval_without_waiting_says_how_to_follow(deck: Deck) -> None:
     done = tierdeck("approve", "1")
     assert done.code == 0
     assert "`tierdeck change 1 --wait` follows it." in done.out
-    followed = tierdeck("change", "1", "--wait", "--json")
+    followed = tierdeck("change", "1", *WAIT, "--json")
     assert (followed.code, followed.change["state"]) == (0, "kept")
     assert tierdeck("change", "1", "--json").change["can"] == {"approve": False, "cancel": False, "revert": True}
     assert "proof: effective" in tierdeck("change", "1").out
 
 
 def test_what_is_refused_says_every_reason_and_is_no(deck: Deck) -> None:
-    done = tierdeck("resize", "chat", "--l1", "128Gi", "--l0", "0.99", "--yes", "--wait", "--json")
+    done = tierdeck("resize", "chat", "--l1", "128Gi", "--l0", "0.99", "--yes", *WAIT, "--json")
     assert (done.code, done.change["state"], done.change["preview"]) == (1, "refused", None)
     assert [one["code"] for one in done.change["refusals"]] == ["not_allowed", "not_allowed"]
     text = tierdeck("route", "chat", "roundrobin", "--yes").out
@@ -123,7 +124,7 @@ def test_what_is_refused_says_every_reason_and_is_no(deck: Deck) -> None:
 
 def test_what_fails_says_why_and_what_to_do(deck: Deck) -> None:
     deck.fleet.faults.verified = [Verified(Progress.FAILED, "pod chat-0, container vllm: OOMKilled")]
-    done = tierdeck("resize", "chat", "--l1", "60Gi", "--yes", "--wait")
+    done = tierdeck("resize", "chat", "--l1", "60Gi", "--yes", *WAIT)
     assert done.code == 1
     assert "✕ failed" in done.out
     assert "pod chat-0, container vllm: OOMKilled. `tierdeck revert 1` takes it back." in done.out
@@ -131,7 +132,7 @@ def test_what_fails_says_why_and_what_to_do(deck: Deck) -> None:
 
 def test_a_write_that_is_denied_says_what_was_written(deck: Deck) -> None:
     deck.fleet.faults.denied = {"chat-router": "policy forbids it"}
-    done = tierdeck("route", "chat", "session", "--yes", "--wait", "--json")
+    done = tierdeck("route", "chat", "session", "--yes", *WAIT, "--json")
     assert (done.code, done.change["state"]) == (1, "failed")
     assert "policy forbids it" in done.change["words"]
     assert deck.written == []
@@ -145,7 +146,7 @@ def test_longer_than_it_may_take_is_unreachable_and_the_change_goes_on(deck: Dec
     assert "is still " in done.said
     assert "`tierdeck change 1 --wait` follows it" in done.said
     deck.fleet.faults.verified.clear()
-    assert tierdeck("change", "1", "--wait").code == 0
+    assert tierdeck("change", "1", *WAIT).code == 0
 
 
 def test_somebody_else_has_to_approve_where_that_is_asked(
@@ -155,12 +156,12 @@ def test_somebody_else_has_to_approve_where_that_is_asked(
     monkeypatch.setenv("TIERDECK_DATABASE_URL", url)
     fill_changeable(url)
     with working_controller(url, tmp_path, changes_second_person=True):
-        waits = tierdeck("route", "chat", "session", "--yes", "--wait", "--by", "ada", "--json")
+        waits = tierdeck("route", "chat", "session", "--yes", *WAIT, "--by", "ada", "--json")
         assert (waits.code, waits.change["state"]) == (1, "previewed")
-        own = tierdeck("approve", "1", "--by", "ada", "--wait", "--json")
+        own = tierdeck("approve", "1", "--by", "ada", *WAIT, "--json")
         assert (own.code, own.change["state"]) == (1, "previewed")
         assert "somebody else has to approve it" in own.change["words"]
-        assert tierdeck("approve", "1", "--by", "grace", "--wait").code == 0
+        assert tierdeck("approve", "1", "--by", "grace", *WAIT).code == 0
 
 
 def test_a_change_is_exported_as_a_patch(deck: Deck, tmp_path: Path) -> None:
@@ -198,6 +199,7 @@ def test_the_endpoints_say_whether_the_strategy_is_proved(deck: Deck) -> None:
 
 
 def test_approved_beforehand_it_is_made_without_anybody_waiting(deck: Deck) -> None:
+    deck.fleet.faults.verified = [Verified(Progress.WAITING, "1 of 2 pods is ready")] * 3
     done = tierdeck("route", "east:chat", "session", "--yes")
     assert done.code == 0
     assert "`tierdeck change 1 --wait` follows it." in done.out

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from console.change_commands import Who, approve, propose
+from console.change_queries import offers
 from db import Store
-from tests.support.changed_deck import CHAT, EAST, RAG, fill_changeable, tierdeck
-from tierdeck.changes.change import Change
+from tests.support.changed_deck import CHAT, EAST, POOL, RAG, fill_changeable, tierdeck
+from tierdeck.changes.change import Change, State, Step
+from tierdeck.changes.plan import Plan, Preview
 from tierdeck.changes.wish import Wish
+from tierdeck.deployed import Sighting
+from tierdeck.errors import UsageError
 from tierdeck.fleet import Endpoint
+from tierdeck.tiers import Tier
 
 
 @pytest.fixture
@@ -40,6 +48,9 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["resize", "chat", "--l0", "1.5"], 2, "'1.5' is no size of L0. Give a share of the GPU's memory (0.85)"),
         (["resize", "chat", "--l0", "0blocks"], 2, "'0blocks' is not a size"),
         (["resize", "chat", "--l2", "all"], 2, "'all' is not a size"),
+        (["resize", "chat", "--l1", "40Gi", "--salt", "a"], 2, "--salt is about --l2"),
+        (["resize", "main", "--l1", "40Gi"], 2, "curvine/main is a pool, which has a size of L2 and nothing else"),
+        (["route", "curvine/main", "session"], 2, "curvine/main is a pool"),
         (["route", "chat", "session", "--dry-run", "--yes"], 2, "a dry run ends with its preview"),
         (["route", "chat", "session", "--dry-run", "--wait"], 2, "a dry run ends with its preview"),
         (["route", "chat", "session", "--wait", "--timeout", "soon"], 2, "'soon' is not a duration"),
@@ -123,6 +134,74 @@ def test_changes_are_listed_newest_first_and_chosen_by_endpoint(url: str) -> Non
     text = tierdeck("changes").out
     assert "inference/rag" in text
     assert "roundrobin → session" in text
+
+
+def test_a_pool_is_resized_by_its_own_name(url: str) -> None:
+    with Store.open(url) as store:
+        who = Who("ada", "", "click-1")
+        change = propose(store, "east:main", Wish(l2_bytes=2**40), who, time.time())
+        assert (change.cluster, change.endpoint, change.was) == (EAST, POOL, {"L2": "500 GiB"})
+        assert propose(store, "main", Wish(l2_bytes=2**40), who, time.time()).id == change.id  # the same click
+    assert [one["to"] for one in tierdeck("changes", "--endpoint", POOL, "--json").document["changes"]] == ["L2 1 TiB"]
+
+
+def test_what_an_endpoint_can_be_changed_to_is_known_before_anybody_looks(url: str) -> None:
+    with Store.open(url) as store:
+        free = offers(store, EAST, CHAT, time.time())
+        assert [(one.strategy, one.is_current, one.why_not) for one in free.strategies] == [
+            ("roundrobin", True, "it is configured already"),
+            ("session", False, ""),
+            ("prefixaware", False, ""),
+            ("kvaware", False, ""),
+        ]
+        assert (free.why_not, free.proof_words, free.is_proved) == ("", "configured, not proved", False)
+        assert set(free.no_resize) == {Tier.L2}
+        _propose(url, CHAT)
+        busy = offers(store, EAST, CHAT, time.time())
+        assert busy.open_change is not None
+        assert busy.why_not == "change 1 of this endpoint is under way: roundrobin → session, proposed"
+        assert [one.why_not == busy.why_not for one in busy.strategies] == [False, True, True, True]
+        later = offers(store, EAST, RAG, time.time() + 600)
+        assert later.why_not.startswith("No controller runs any more")
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        (None, "the controller only observes: TIERDECK_CHANGES_FILE names no file"),
+        (("- {a}", "- {b}"), "the controller lacks the right to change it: 2 rules are missing"),
+    ],
+)
+def test_what_the_controller_may_not_do_is_not_offered(url: str, rules: tuple[str, ...] | None, says: str) -> None:
+    with Store.open(url) as store:
+        seen = [replace(one, write_rules=rules) for one in store.deployed(EAST)]
+        store.sight(Sighting(EAST, time.time() + 1, tuple(seen)), lambda *_: [])
+        found = offers(store, EAST, CHAT, time.time())
+    assert found.why_not.startswith(says)
+    assert found.missing_rules == (rules or ())
+
+
+def test_a_frozen_endpoint_says_until_when_by_whom_and_why(url: str) -> None:
+    tierdeck("maintenance", "start", "chat", "--why", "new drives", "--by", "ada")
+    with Store.open(url) as store:
+        assert re.match(
+            r"changes are frozen until .* by ada: new drives", offers(store, EAST, CHAT, time.time()).why_not
+        )
+
+
+def test_an_approval_is_of_the_preview_that_was_seen(url: str) -> None:
+    number = _propose(url, CHAT)
+    with Store.open(url) as store:
+        claimed = store.claim_change(EAST, "a", time.time(), 60)
+        assert claimed is not None
+        preview = Preview(Plan(()), "", 100.0)
+        moved = replace(claimed, state=State.PREVIEWED, preview=preview)
+        store.move_change(
+            moved, Step(number, time.time(), State.PREVIEWED, "controller", "previewed"), "a", time.time()
+        )
+        with pytest.raises(UsageError, match="is another one by now"):
+            approve(store, number, "ada", time.time(), seen_at=99.0)
+        assert approve(store, number, "ada", time.time(), seen_at=100.0).state is State.APPROVED
 
 
 def _propose(url: str, endpoint: str) -> int:

@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from console.cli.app import app
@@ -18,14 +19,14 @@ from controller.changes.memory import MemoryChanger
 from controller.changes.runner import Runner
 from db import Store
 from health.pulse import Pulse
-from tests.support.deployed import configuration, deployed
+from tests.support.deployed import configuration, deployed, pool
 from tierdeck.deployed import Sighting
 from tierdeck.errors import TierdeckError
 from tierdeck.fleet import Endpoint
 from tierdeck.settings import Settings
 
 EAST = "east"
-CHAT, RAG = "inference/chat", "inference/rag"
+CHAT, RAG, POOL = "inference/chat", "inference/rag", "curvine/main"
 
 ALLOW = """
 namespaces: [inference]
@@ -70,6 +71,7 @@ def fill_changeable(url: str, *, is_controller_alive: bool = True) -> None:
         names = (CHAT, RAG)
         store.declare(EAST, [Endpoint(EAST, name, (), strategy="roundrobin") for name in names], [], "test", "a test")
         seen = [deployed(name, cluster=EAST, configured=configuration("roundrobin"), owners=()) for name in names]
+        seen = [*(replace(one, write_rules=()) for one in seen), pool(POOL, EAST)]
         store.sight(Sighting(EAST, now, tuple(seen)), lambda *_: [])
         if is_controller_alive:
             store.beat("controller", "host-1:42", "0.1.0", now - 60, now)
@@ -82,7 +84,7 @@ def working_controller(url: str, folder: Path, **options: object) -> Iterator[Me
     allow.write_text(ALLOW)
     settings = Settings(**{"cluster": EAST, "changes_file": allow, **options})  # type: ignore[arg-type]
     fleet, stop = MemoryChanger(CHAT, RAG, clock=time.time), threading.Event()
-    with Store.open(url) as store:
+    with Store.open(url) as store, capture_logs():  # a command's output is its own
         runner = Runner(settings, store, fleet, "host-1:42")
         threads = [
             threading.Thread(target=runner.run, args=(stop, Pulse()), daemon=True),

@@ -90,6 +90,7 @@ def test_a_resize_tells_bytes_and_needs_no_proof() -> None:
         "l0": {"share": None, "bytes": None, "blocks": 4096},
         "l1_bytes": 0,
         "l2_bytes": None,
+        "salt": None,
     }
     assert isinstance(found["why"], dict)
     assert found["why"]["proof"] == "it changes no strategy"
