@@ -12,7 +12,7 @@ from controller.changes.preflight.ahead import Ahead, Restart
 from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.saying import plural, sentence
 from controller.reading.processes import Process
-from controller.reading.sizes import told_bytes
+from controller.reading.sizes import integer_of
 from controller.reading.told import UntoldError, argument
 from tierdeck.changes.plan import Refusal
 from tierdeck.deployed import Component
@@ -83,7 +83,7 @@ def _carries(one: Restart, engine: Process, remaining: int, now: float) -> Itera
 def _at_a_time(engine: Process) -> int | None:
     """None: not stated, or not to be told."""
     try:
-        return told_bytes(argument(engine, "--max-num-seqs") or "-")
+        return integer_of(argument(engine, "--max-num-seqs") or "-")
     except UntoldError:
         return None
 

@@ -12,7 +12,7 @@ from controller.changes.preflight.ahead import Ahead, Restart
 from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.saying import size
 from controller.reading.processes import Process
-from controller.reading.sizes import ranks_of, told_bytes
+from controller.reading.sizes import ranks_of, integer_of
 from controller.reading.told import UntoldError, argument
 from tierdeck.changes.plan import Refusal
 from tierdeck.changes.wish import L0Wish
@@ -61,14 +61,14 @@ def _longest(engine: Process) -> int | str:
         return f"{_LONGEST} is not set, so the model's own configuration tells it"
     if stated.lower() in ("auto", "-1"):
         return ""
-    return told_bytes(stated) or f"{_LONGEST} {stated} is no number of tokens"
+    return integer_of(stated) or f"{_LONGEST} {stated} is no number of tokens"
 
 
 def _tokens(ahead: Ahead, engine: Process, wished: L0Wish) -> tuple[int, str] | str:
     """Tokens that L0 will hold, and how that comes about; a text is the reason why it is not known."""
     load = ahead.look.load
     if wished.blocks is not None:
-        block = told_bytes(engine.command.value(_BLOCK) or "-") or load.block_tokens
+        block = integer_of(engine.command.value(_BLOCK) or "-") or load.block_tokens
         if not block:
             return "how many tokens a block holds is not known"
         return wished.blocks * block, f"{wished.blocks:,} blocks of {block}"

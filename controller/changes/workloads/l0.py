@@ -12,7 +12,7 @@ from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
 from controller.reading.processes import Process
-from controller.reading.sizes import l0_of, told_bytes
+from controller.reading.sizes import l0_of, integer_of
 from controller.reading.told import variable_of
 from tierdeck.changes.wish import L0Wish
 
@@ -40,7 +40,7 @@ def is_in_effect(process: Process, wish: L0Wish) -> bool:
         except ValueError:
             return False
     if wish.size_bytes is not None:
-        return told_bytes(stated) == wish.size_bytes
+        return integer_of(stated) == wish.size_bytes
     return stated == next(value for value in wished.values() if value is not None)
 
 
