@@ -87,7 +87,7 @@ OF_FAULTS: Mapping[str, Expected] = {
     "hits-without-lookups": Quiet("no ratio is told, which is no drop; after the restart tiers fill by themselves"),
     "retrieval-not-counted": Quiet("no figure is taken from these counters; after the restart tiers fill"),
     "ttft-undercounted": Quiet("the first tokens that are counted are as late as all of them"),
-    "ttft-off-scale": Raises(TTFT_BURN, "unknown", "with a TTFT objective of up to 10 s, the last bucket's bound"),
+    "ttft-off-scale": Raises(TTFT_BURN, "queueing", "with a TTFT objective of at most 10 s, where the buckets end"),
     "no-engine-metrics": Raises(NO_DATA, "metrics_lost", "where no other replica of the endpoint is read"),
     "engine-upgraded": Quiet(f"{_HEALS}; where a counter means something else since, what is usual is learnt anew"),
     "version-silent": Quiet(_VERSIONS),
