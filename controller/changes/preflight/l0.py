@@ -12,7 +12,7 @@ from controller.changes.preflight.ahead import Ahead, Restart
 from controller.changes.preflight.check import Check, Finding
 from controller.changes.preflight.saying import size
 from controller.reading.processes import Process
-from controller.reading.sizes import ranks_of, integer_of
+from controller.reading.sizes import integer_of, ranks_of
 from controller.reading.told import UntoldError, argument
 from tierdeck.changes.plan import Refusal
 from tierdeck.changes.wish import L0Wish

@@ -12,7 +12,7 @@ from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
 from controller.reading.processes import Process
-from controller.reading.sizes import l0_of, integer_of
+from controller.reading.sizes import integer_of, l0_of
 from controller.reading.told import variable_of
 from tierdeck.changes.wish import L0Wish
 
