@@ -27,7 +27,7 @@ def learn(
 ) -> None:
     """Teach it what was usual before `until`.
 
-    The time in which an alert about a loss fired, or a probe ran, is left out; a loss that was accepted is what is usual
+    What an alert about a loss or a probe covered is left out; a loss that was accepted is what is usual
     since then, and nothing counts from before a counter's meaning changed.
 
     Args:
