@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from console.deployment import NOT_PROVED
-from console.words import age_words
+from console.words import age_words, sentence
 from tierdeck.changes.change import Change, State
 from tierdeck.changes.plan import Plan, Refusal
 from tierdeck.changes.proof import Proof, Verdict
@@ -88,7 +88,7 @@ def progress_words(change: Change) -> str:
 
 def next_words(change: Change) -> str:
     """What a person can do now; "": nothing has to be done."""
-    return f"{change.next_step.rstrip('.')}." if change.next_step else ""
+    return sentence(change.next_step) if change.next_step else ""
 
 
 def _usual(change: Change) -> str:

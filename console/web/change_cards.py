@@ -10,7 +10,7 @@ import streamlit as st
 from console import change_reads
 from console.change_commands import approve, cancel
 from console.change_queries import ChangeDetail
-from console.change_words import asks_words, note_words, progress_words, state_words, verdict_words
+from console.change_words import SHAPES, asks_words, note_words, progress_words, verdict_words
 from console.web import change_dialogs
 from console.web.change_parts import draw_course, draw_preview, draw_refusals
 from console.web.escape import escaped, marked
@@ -70,7 +70,7 @@ def _proof(proof: Proof, now: float) -> None:
 
 def _steps(found: ChangeDetail, now: float) -> None:
     st.subheader("What happened?", anchor=False)
-    lines = [f"- **{escaped(clock(one.at, now))}** {escaped(state_words(one.state))}: {escaped(one.words)}"
+    lines = [f"- **{escaped(clock(one.at, now))}** {SHAPES[one.state]} {escaped(one.words)}"
              for one in found.steps]  # fmt: skip
     st.markdown("\n".join(lines) or "Nothing is written down yet.")
 

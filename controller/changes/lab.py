@@ -178,7 +178,7 @@ def _refusals(wish: Wish) -> Iterator[Refusal]:
 
 def _warnings(paths: Sequence[tuple[str, ...]] | set[tuple[str, ...]], now: Current) -> Iterator[str]:
     if STRATEGY in paths:
-        yield "The router starts again and remembers nothing of what it sent where."
+        yield "The router forgets what it sent where."
     if L0 in paths or L1 in paths:
         yield (
             f"All {len(now.replicas)} replicas restart one after the other; L0 and L1 begin empty, and a revert costs "
