@@ -11,7 +11,7 @@ import pytest
 from controller.api.errors import ApiFailingError, NotServedError
 from controller.changes.changer import DeniedError, DriftedError
 from controller.changes.kube.ownership import holders
-from controller.resources import DEPLOYMENTS
+from controller.resources import DEPLOYMENTS, HYPERPOD_GROUP
 from tests.cluster.changing import (
     ARGS,
     ENV,
@@ -288,20 +288,25 @@ def test_a_field_that_another_one_owns_is_taken_away_in_one_write(cluster: Clust
 
 
 def test_an_item_of_a_list_without_keys_leaves_the_others_as_they_are(cluster: Cluster, namespace: str) -> None:
-    made = endpoint(namespace)
-    variables = made["spec"]["worker"]["environmentVariables"]
-    variables.append({"name": "HF_TOKEN", "value": CANARY})
-    cluster.rest.apply(made, manager="kubectl-client-side-apply")
+    variables = [{"name": "PYTHONHASHSEED", "value": "0"}, {"name": "HF_TOKEN", "value": CANARY}]
+    spec = {"model": {"modelId": "an-llm"}, "server": {"instanceType": "ml.g6e.4xlarge"}}
+    ref = ObjectRef("JumpStartModel", namespace, "chat")
+    model: Manifest = {
+        "apiVersion": f"{HYPERPOD_GROUP}/v1",
+        "kind": ref.kind,
+        "metadata": {"name": ref.name, "namespace": namespace},
+        "spec": spec | {"environmentVariables": variables},
+    }
+    cluster.rest.apply(model, manager="kubectl-client-side-apply")
     changing = Changing(cluster, namespace)
-    ref = ObjectRef("InferenceEndpointConfig", namespace, "chat")
-    path = ("spec", "worker", "environmentVariables", f"[name={SIZE}]")
+    path = ("spec", "environmentVariables", f"[name={SIZE}]")
     plan = Plan((write_of(changing.reader, ref, FieldEdit(path, ABSENT, {"name": SIZE, "value": "40"})),))
     preview = changing.changer.preview(plan, 1.0)
     assert CANARY not in preview.diff
     assert changing.changer.apply(preview.plan, "")
     live = changing.reader.get(ref)
     assert live is not None
-    assert live["spec"]["worker"]["environmentVariables"] == [*variables, {"name": SIZE, "value": "40"}]
+    assert live["spec"]["environmentVariables"] == [*variables, {"name": SIZE, "value": "40"}]
     assert live["metadata"]["generation"] == 2
 
 
