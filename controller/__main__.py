@@ -14,7 +14,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from controller import stage_commands
+from controller import probe_commands, stage_commands
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 @app.callback(invoke_without_command=True)
 def observe(context: typer.Context) -> None:
-    """Watch the Kubernetes API and write what is there and what happens, until SIGTERM or Ctrl-C."""
+    """Watch the Kubernetes API, write what is there and what happens, and make changes, until SIGTERM or Ctrl-C."""
     if context.invoked_subcommand is None:
         _guard(lambda: _observe(load_settings()))
 
@@ -34,18 +34,22 @@ def observe(context: typer.Context) -> None:
 def _observe(settings: Settings) -> None:
     from controller.api.access import open_api
     from controller.controller import Controller
+    from controller.lab_only import is_lab_only, run_lab
     from db import Store
     from health.port import serve
     from health.pulse import Pulse
 
     configure("controller", settings.log_level)
     stop = _told_to_stop()
-    api = open_api(settings)
+    api = None if is_lab_only(settings) else open_api(settings)
     pulse = Pulse()
     serve(settings, pulse)
     with Store.open(settings.store_url, migrate=True) as store:
-        log.info("controller_started", cluster=settings.cluster, api=api.address)
-        Controller(settings, store, api, stop, pulse).run()
+        log.info("controller_started", cluster=settings.cluster, api=api.address if api is not None else "none: a lab")
+        if api is None:
+            run_lab(settings, store, stop, pulse)
+        else:
+            Controller(settings, store, api, stop, pulse).run()
     log.info("controller_stopped")
 
 
@@ -160,6 +164,7 @@ def _guard(act: Callable[[], None]) -> None:
 
 
 stage_commands.add_to(app)
+probe_commands.add_to(app)
 
 
 if __name__ == "__main__":

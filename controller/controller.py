@@ -1,4 +1,4 @@
-"""The controller: looks whenever the cluster changes, and writes what it sees. This version changes nothing there."""
+"""The controller: looks whenever the cluster changes, and writes what it sees; beside that it makes changes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ import structlog
 
 from controller import metrics
 from controller.api.client import Api
+from controller.api.errors import ApiUnreachableError
 from controller.api.mirror import Mirror
 from controller.api.watches import Watches
 from controller.backends import BACKENDS
+from controller.changes.kube.rights import WriteRights
+from controller.changes.runner import Runner
+from controller.changes.ways import ways
 from controller.inventory import Inventory, Seen
 from controller.l2_file import L2Source
 from controller.objects import Objects
@@ -52,7 +56,7 @@ class Controller:
             pulse: told whenever one of its loops comes round.
 
         Raises:
-            UsageError: the file of L2 policies can't be used.
+            UsageError: the file of L2 policies, or of what may be changed, can't be used.
         """
         self._settings = settings
         self._store = store
@@ -66,6 +70,9 @@ class Controller:
         self._l2 = L2Source(settings.l2_file)
         self._started_at = time.time()
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
+        self._runner = Runner(settings, store, ways(settings, store, api, self._whole), self._instance)
+        self._rights = WriteRights(api) if settings.changes_file is not None else None
+        self._lacks_rights = False
 
     def run(self) -> None:
         """Look until told to stop; then sign off."""
@@ -73,6 +80,7 @@ class Controller:
         threads = [
             threading.Thread(target=self._watches.run, args=(self._pulse,), name="watches", daemon=True),
             threading.Thread(target=self._beats, name="beat", daemon=True),
+            threading.Thread(target=self._runner.run, args=(stop, self._pulse), name="changes", daemon=True),
         ]
         for thread in threads:
             thread.start()
@@ -82,7 +90,7 @@ class Controller:
             changes = self._mirror.wait(seen, _TICK_SECONDS)
             is_waiting = self._inventory is not None and self._inventory.is_waiting
             soon = min(_WAITING_SECONDS, max(self._settings.drift_seconds, _TICK_SECONDS))
-            longest = soon if is_waiting or self._trouble else _IDLE_SECONDS
+            longest = soon if is_waiting or self._trouble or self._lacks_rights else _IDLE_SECONDS
             is_due = self._l2.look() or changes != seen or time.monotonic() - looked_at >= longest
             if not is_due or not self._mirror.is_complete or stop.wait(_SETTLE_SECONDS):
                 continue
@@ -104,7 +112,7 @@ class Controller:
             seen = inventory.look(objects, served.unknown if served is not None else (), time.time())
             if self._watches.ask(objects.asked):  # what was just read of ConfigMaps counts before anything is told
                 seen = inventory.look(self._look(), seen.sighting.unknown_kinds, time.time())
-            self._write(seen)
+            self._write(self._with_rights(seen))
         except TierdeckError as error:
             self._say(error.line())
         except Exception as error:  # one odd object must not end the loop for the whole cluster: told as trouble
@@ -114,6 +122,24 @@ class Controller:
     def _look(self) -> Objects:
         """The cluster's objects, with who is to have L2."""
         return replace(self._mirror.look(), l2=self._l2.file)
+
+    def _whole(self) -> Objects:
+        """The same for who changes them.
+
+        Raises:
+            ApiUnreachableError: not everything has been listed yet.
+        """
+        if not self._mirror.is_complete:
+            raise ApiUnreachableError("the cluster is still being listed")
+        return self._look()
+
+    def _with_rights(self, seen: Seen) -> Seen:
+        """With what is missing to change each endpoint, so that the console offers only what can be done."""
+        if self._rights is None:
+            return seen
+        sighting = self._rights.stamped(seen.sighting)
+        self._lacks_rights = any(one.write_rules for one in sighting.deployed)
+        return replace(seen, sighting=sighting)
 
     def _say(self, trouble: str) -> None:
         """Once in the log, and as trouble for as long as it lasts; empty: there is none."""
@@ -144,7 +170,8 @@ class Controller:
     def _beats(self) -> None:
         while not self._stop.is_set():
             self._pulse.beat("heartbeat")
-            trouble, now = self._watches.trouble or self._trouble or self._l2.trouble, time.time()
+            troubles = (self._watches.trouble, self._trouble, self._l2.trouble, self._runner.trouble)
+            trouble, now = next(filter(None, troubles), ""), time.time()
             try:
                 self._store.beat(NAME, self._instance, self._version, self._started_at, now, trouble=trouble)
             except TierdeckError as error:

@@ -23,6 +23,7 @@ class Objects:
         config_maps: by (namespace, name), those asked for before that could be read.
         l2: which endpoints are to have L2 by the injector.
         asked: filled with the (namespace, name) of each ConfigMap asked for; those that are missing are read next.
+        spaces: namespaces that are looked into; empty: all of them.
     """
 
     cluster: str
@@ -31,6 +32,7 @@ class Objects:
     config_maps: Mapping[tuple[str, str], Raw] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
     l2: L2File = field(default_factory=L2File)
+    spaces: tuple[str, ...] = ()
 
     def all(self, resource: Resource) -> Iterable[Raw]:
         """Every object of a kind; empty where it can't be seen."""

@@ -113,7 +113,9 @@ class Mirror:
                     blind[resource] = shelf.blind
             if self._config_maps_blind:
                 blind[CONFIG_MAPS] = self._config_maps_blind
-            return Objects(self._cluster, kinds, blind, dict(self._config_maps))
+            watched = {namespace for resource, namespace in self._shelves if resource.is_namespaced}
+            spaces = () if "" in watched else tuple(sorted(watched))
+            return Objects(self._cluster, kinds, blind, dict(self._config_maps), spaces=spaces)
 
     def _tell(self) -> None:
         self._changes += 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from controller.objects import Raw
 from controller.reading.configured import Sizes, agreed, sizes_of
-from controller.reading.fields import field, flag, mapping, mistyped, text
+from controller.reading.fields import field, flag, mapping, mistyped, text, words
 from controller.reading.lineage import Found
 from controller.reading.lmcache import Settings
 from controller.reading.processes import Process, read_process
@@ -78,7 +78,8 @@ def _workers(scene: Scene, source: Found) -> tuple[Process, ...]:
     found = []
     for spec, part in zip(specs, ("prefillSpec", "decodingSpec"), strict=False):
         own = isinstance(field(spec, "args"), list)
-        container = {**worker, "args": spec["args"]} if own else worker
+        # appended to the shared ones, so that they win over them
+        container = {**worker, "args": [*words(worker, "args"), *spec["args"]]} if own else worker
         where = f"{ref}, spec.pdSpec.{part}" if own else f"{ref}, spec.worker"
         found.append(read_process(container, [], configs, where, "environmentVariables"))
     return tuple(found)

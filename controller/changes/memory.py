@@ -49,6 +49,7 @@ class MemoryChanger:
         written: every write in its order, as (object, paths).
         approvers: on whose behalf.
         probes: how often it was asked.
+        seam: told between its writes.
         shared: endpoints whose objects are another's, by name.
     """
 
@@ -59,7 +60,7 @@ class MemoryChanger:
         self.probes = 0
         self.shared: dict[str, str] = {}
         self.faults = Faults()
-        self._seam = seam or NoSeam()
+        self.seam = seam or NoSeam()
         self._clock = clock
         for name in endpoints:
             self.fields[_object(name, "router"), _ROUTER] = "roundrobin"
@@ -93,9 +94,9 @@ class MemoryChanger:
                 continue
             if write.ref.name in self.faults.denied:
                 raise DeniedError(f"{write.ref} is refused: {self.faults.denied[write.ref.name]}", written=index)
-            self._seam.at(f"writing {index}")
+            self.seam.at(f"writing {index}")
             self._write(write, approver)
-            self._seam.at(f"written {index}")
+            self.seam.at(f"written {index}")
             is_new = True
         return is_new
 

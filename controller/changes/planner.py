@@ -48,11 +48,17 @@ class Load:
     Attributes:
         running, waiting: requests of all replicas together.
         chat_seen_at: when chat completions were last seen, epoch seconds.
+        request_seconds: how long the slowest of its requests take (the 99th percentile).
+        block_tokens: tokens of one KV block of its engines.
+        kv_bytes_per_token: of the whole model, all ranks together.
     """
 
     running: float | None = None
     waiting: float | None = None
     chat_seen_at: float | None = None
+    request_seconds: float | None = None
+    block_tokens: int | None = None
+    kv_bytes_per_token: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,9 @@ class Policy:
         found: list[Refusal] = []
         for write in plan.writes:
             if write.surface is Surface.LAB:
-                found += () if self._is_lab(change.endpoint) else [_not_allowed(f"{change.endpoint} is in no lab.")]
+                address = f"{self._settings.lab_url.rstrip('/')}/admin/"
+                is_there = self._is_lab(change.endpoint) and write.address.startswith(address)
+                found += () if is_there else [_not_allowed(f"{write.address} is no lab's of this controller.")]
                 continue
             allowed = allowed or self._file.look()
             if isinstance(allowed, str):

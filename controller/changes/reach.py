@@ -188,7 +188,8 @@ def _taken_out(words: Sequence[str]) -> tuple[list[str], list[Touched]]:
     rest: list[str] = []
     found: list[Touched] = []
     skips = False
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for at, word in enumerate(words):
+        after = words[at + 1] if at + 1 < len(words) else ""
         flag, equals, value = word.partition("=")
         if skips:
             skips = False

@@ -79,14 +79,14 @@ def _l0(name: str, stated: Stated, process: Process) -> StatedSize:
     if name != _L0_FLAGS[0]:
         what = "a share of the GPU's memory" if name == _L0_FLAGS[2] else "a number of blocks"
         return StatedSize.unknown(f"{what}: the engine's metrics tell what it makes of it", text, stated.where)
-    ranks, number = ranks_of(process), _integer(stated.value)
+    ranks, number = ranks_of(process), integer_of(stated.value)
     if isinstance(ranks, str) or number is None:
         reason = ranks if isinstance(ranks, str) else f"{stated.value} is no number of bytes"
         return StatedSize.unknown(reason, text, stated.where)
     return StatedSize(number * ranks, text + (f" × {ranks} ranks" if ranks > 1 else ""), stated.where)
 
 
-def _integer(value: str) -> int | None:
+def integer_of(value: str) -> int | None:
     """Bytes as vLLM takes them: `25769803776`, `24g` (powers of ten), `24G` (powers of two).
 
     Source: vLLM, engine/arg_utils.py, human_readable_int.

@@ -59,6 +59,7 @@ def _endpoint(endpoint: SimEndpoint) -> dict[str, object]:
         "workload": endpoint.workload.name if endpoint.workload else "",
         "requests_per_second": endpoint.requests_per_second,
         "failed_requests": endpoint.failed_requests,
+        "rolling": endpoint.is_rolling,
         "sizes": {"l0_bytes": sizes.l0_bytes, "l1_bytes": sizes.l1_bytes},
         "replicas": {
             replica.name: {

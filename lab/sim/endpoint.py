@@ -49,6 +49,7 @@ class SimEndpoint:
         self.reads_chats = True
         """Whether kvaware sees the prompts of chat completions."""
         self.router_up = True
+        self._rolls_until = timeline.now
         self.replicas: list[SimReplica] = []
         self.gone: set[str] = set()
         """Names of the pods that were here, and are no more."""
@@ -192,8 +193,15 @@ class SimEndpoint:
         for replica in self.replicas:
             replica.sizes.l0_bytes = l0_bytes if l0_bytes is not None else replica.sizes.l0_bytes
             replica.sizes.l1_bytes = l1_bytes if l1_bytes is not None else replica.sizes.l1_bytes
+        pause = self.spec.restart_seconds + 1
+        self._rolls_until = self._timeline.now + len(self.replicas) * pause
         for turn, replica in enumerate(self.replicas):
-            self._timeline.after(turn * (self.spec.restart_seconds + 1), replica.restart)
+            self._timeline.after(turn * pause, replica.restart)
+
+    @property
+    def is_rolling(self) -> bool:
+        """New sizes are being rolled out."""
+        return self._timeline.now < self._rolls_until
 
     def scale(self, count: int) -> None:
         """More replicas come cold, fewer lose the last ones."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,12 +121,13 @@ async def complete(
     if not asked.stream:
         return web.json_response(answer.whole(), headers=headers) if await end else _error(503, "the replica ended")
     response = web.StreamResponse(headers={**headers, "Content-Type": "text/event-stream"})
-    await response.prepare(request)
-    await response.write(_event(answer.chunk(" token")))
-    if await end:
-        await response.write(_event(answer.chunk(" token" * (asked.answer_tokens - 1), finish="length")))
-        await response.write(_event({**answer.head(), "choices": [], "usage": answer.usage()}))
-        await response.write(b"data: [DONE]\n\n")
+    with suppress(ConnectionResetError):  # the client may leave in the middle
+        await response.prepare(request)
+        await response.write(_event(answer.chunk(" token")))
+        if await end:
+            await response.write(_event(answer.chunk(" token" * (asked.answer_tokens - 1), finish="length")))
+            await response.write(_event({**answer.head(), "choices": [], "usage": answer.usage()}))
+            await response.write(b"data: [DONE]\n\n")
     return response
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from controller.api.errors import NotServedError
 from controller.backends import BACKENDS
 from controller.changes.planner import Load, Look
 from controller.changes.planners import PLANNERS
@@ -40,7 +41,9 @@ class ManifestReader:
         return ()
 
     def address_of(self, ref: ObjectRef) -> tuple[str, str]:
-        known = _KNOWN[ref.kind]
+        known = _KNOWN.get(ref.kind)
+        if known is None:
+            raise NotServedError(f"these manifests have no {ref.kind}")
         return path_of(known, ref.namespace, ref.name), "/".join(filter(None, (known.group, known.versions[0])))
 
 

@@ -33,7 +33,9 @@ def plan_back(reverted: Change, reader: Reader) -> Plan | tuple[Refusal, ...]:
     if not any(_is_to_do(write, reader) for write in writes):
         return (Refusal("nothing_to_do", f"all that change {reverted.id} wrote is as it was before"),)
     edits = [edit for write in writes for edit in write.edits]
-    carries = tuple(back for one in plan.carries if (back := _carried_back(one, edits)) is not None)
+    written = {write.ref for write in writes}
+    backs = [back for one in plan.carries if (back := _carried_back(one, edits)) is not None]
+    carries = tuple(one for one in backs if one.workload in written or not _is_default(one))
     strategy = reverted.was.get("strategy", "") if plan.strategy else ""
     return replace(plan, writes=writes, carries=carries, strategy=strategy, warnings=(), exports_only="")
 
@@ -86,6 +88,11 @@ def _carried_back(carried: Carried, edits: Sequence[FieldEdit]) -> Carried | Non
         if known:
             return replace(carried, value=value)
     return None
+
+
+def _is_default(carried: Carried) -> bool:
+    """A variable that is stated no more: an operator may render one of its own, so nothing is expected of pods."""
+    return carried.kind is Carrying.ENVIRONMENT and carried.value is None
 
 
 def _stated(carried: Carried, path: Path, after: Json) -> tuple[bool, str | None]:

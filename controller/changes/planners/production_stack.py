@@ -14,7 +14,7 @@ from controller.changes.edits.errors import NotEditableError
 from controller.changes.planner import Look
 from controller.changes.planners.vllm_runtime import resize_runtime
 from controller.changes.refused import RefusedError, refusal_of
-from controller.changes.workloads.companions import kvaware_missing, session_missing, strategy_warnings
+from controller.changes.workloads.companions import hot_spot, kvaware_missing, session_missing, strategy_warnings
 from controller.changes.workloads.place import place_in, refs_of
 from controller.changes.workloads.watched_file import JSON, YAML
 from controller.objects import Raw
@@ -143,6 +143,9 @@ def _warnings(look: Look, routers: list[Found], strategy: str) -> Iterator[str]:
     ]
     if others:
         yield f"The same router routes to {', '.join(others)}, which switches with it."
+    if strategy == RoutingStrategy.PREFIXAWARE:
+        for ref, raw in routers:
+            yield from hot_spot(Command(tuple(words(raw, "spec", "extraArgs"))), str(ref))
     yield from _environment(routers)
 
 

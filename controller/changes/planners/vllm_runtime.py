@@ -7,7 +7,7 @@ annotations only those that the object states: one that is taken away is not not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from controller.backends.production_stack import rendered
 from controller.changes.edits.errors import NotEditableError
@@ -19,12 +19,12 @@ from controller.changes.refused import RefusedError, refusal_of
 from controller.changes.workloads.l0 import SHARE, arguments_of, is_in_effect, l0_warnings, refuse_l0
 from controller.changes.workloads.l1 import SIZE, refuse_l1, reserved_bytes
 from controller.changes.workloads.l2 import refuse_l2
-from controller.changes.workloads.place import refs_of
+from controller.changes.workloads.place import place_in, refs_of
 from controller.objects import Raw
 from controller.reading.fields import field, flag, items, labels, text, whole, words
 from controller.reading.processes import Process
 from controller.reading.quantities import bytes_of
-from controller.reading.sizes import l1_of, ranks_of
+from controller.reading.sizes import l0_of, l1_of, ranks_of
 from tierdeck.changes.plan import ABSENT, Carried, Carrying, FieldEdit, Plan, Refusal, Write
 from tierdeck.changes.wish import L0Wish, Wish
 from tierdeck.deployed import Component
@@ -59,7 +59,8 @@ def resize_runtime(look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
     if refusals:
         return tuple(refusals)
     edits = [edit for path in (_SHARE, _ARGS, _BUFFER, _MEMORY) if (edit := edit_of(raw, after, path)) is not None]
-    is_unnoticed = wish.l0 is not None and "L0" in look.deployed.drift()
+    made = [place_in(look, one, Component.ENGINE).process for one in refs_of(look, Component.ENGINE)]
+    is_unnoticed = wish.l0 is not None and not all(is_in_effect(one, wish.l0) for one in made)
     if not edits and not is_unnoticed:
         raise RefusedError("nothing_to_do", f"It has {wish.text} already")
     if is_unnoticed or any(edit.path in (_SHARE, _ARGS) for edit in edits):
@@ -73,7 +74,7 @@ def resize_runtime(look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
         ),
         tuple(engines),
         _lost(raw),
-        warnings=tuple(_warnings(look, wish, raw, edits)),
+        warnings=tuple(_warnings(look, wish, raw, edits, made)),
     )
 
 
@@ -193,15 +194,19 @@ def _l2(look: Look, wish: Wish, raw: Raw, carried: dict[str, tuple[Carrying, str
     )
 
 
-def _warnings(look: Look, wish: Wish, raw: Raw, edits: list[FieldEdit]) -> Iterator[str]:
+def _warnings(look: Look, wish: Wish, raw: Raw, edits: list[FieldEdit], made: Sequence[Process]) -> Iterator[str]:
+    """
+    Args:
+        made: the engines as the operator has rendered them so far.
+    """
     ref, wanted, process = look.deployed.source, look.deployed.wanted, _process(look, raw)
     pods, lost = f" ({wanted})" if wanted else "", " and ".join(_lost(raw))
     yield f"Every engine pod restarts{pods}, and what it held of {lost} is lost; a revert costs the same again."
     if any(edit.path == _NOTICE for edit in edits):
         yield f"{ref}: its operator does not notice this field, so the annotation {ANNOTATION} is changed with it."
-    if wish.l0 is None and "L0" in look.deployed.drift():
-        stated = look.deployed.configured.l0.text
-        yield f"{ref}: its operator renders anew, so L0 as configured ({stated}), not in effect so far, comes with it."
+    stated = l0_of(process)
+    if wish.l0 is None and any(l0_of(one).said != stated.said for one in made):
+        yield f"{ref}: its operator renders anew, so L0 as stated ({stated.text}), not in effect so far, comes with it."
     if wish.l0 is not None:
         yield from l0_warnings(process)
     if wish.l1_bytes is not None:

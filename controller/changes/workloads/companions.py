@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from controller.changes.planner import Look
+from controller.reading.commands import Command
 from controller.reading.images import versions_of
 from controller.reading.lmcache import Settings, is_on
 from controller.reading.processes import Process
@@ -91,6 +92,18 @@ def strategy_warnings(
         unknown = [name for name in _LEAST if name not in versions_of(engine.image)]
         if unknown:
             yield f"{engine.where}: the version of {' and '.join(unknown)} is not known; kvaware needs a recent one."
+
+
+def hot_spot(router: Command, where: str) -> Iterator[str]:
+    """prefixaware takes any match, and knows no load.
+
+    Source: vllm-project/production-stack, routing_logic.py (`prefix_min_match_length` 0), issue 957.
+    """
+    if router.value("--prefix-min-match-length") in ("", "0"):
+        yield (
+            f"{where}: any common beginning counts as a match, so requests that share a system prompt all go to the "
+            "engines that saw it first; --prefix-min-match-length sets a least."
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

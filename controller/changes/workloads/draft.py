@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from controller.changes.edits.arguments import with_argument
 from controller.changes.edits.difference import edits_between
+from controller.changes.edits.errors import NotEditableError
+from controller.changes.edits.variables import with_variable
 from controller.changes.refused import RefusedError
 from controller.changes.workloads.place import Place
 from controller.objects import Raw
+from controller.reading.fields import words
 from controller.reading.processes import Process
+from controller.reading.shells import is_shell
 from tierdeck.changes.plan import Carried, Carrying, FieldEdit, Plan, Write
 from tierdeck.deployed import ObjectRef
 from tierdeck.tiers import Tier
@@ -34,8 +39,28 @@ class Draft:
         key = place.ref, place.process.name
         self._places[key], self._after[key] = place, container
 
-    def carry(self, place: Place, kind: Carrying, name: str, value: str | None) -> None:
-        """What each running pod has to carry of it."""
+    def argue(self, place: Place, name: str, value: str | None) -> None:
+        """Another argument, which each running pod has to carry; None: none.
+
+        Raises:
+            NotEditableError: it can't be done exactly.
+        """
+        self.put(place, with_argument(self.container(place), name, value))
+        doubt = self.process(place).command.doubt
+        if doubt and is_shell([*words(place.container, "command"), *words(place.container, "args")]):
+            raise NotEditableError(doubt, "State the arguments as a list.")
+        self._carry(place, Carrying.ARGUMENT, name, value)
+
+    def set(self, place: Place, name: str, value: str) -> None:
+        """Another variable, which each running pod has to carry.
+
+        Raises:
+            NotEditableError: it can't be done exactly.
+        """
+        self.put(place, with_variable(self.container(place), name, value))
+        self._carry(place, Carrying.ENVIRONMENT, name, value)
+
+    def _carry(self, place: Place, kind: Carrying, name: str, value: str | None) -> None:
         self._carries[place.ref, place.process.name, name] = Carried(place.ref, place.process.name, kind, name, value)
 
     def warn(self, *sentences: str) -> None:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.changes.edits.arguments import with_argument
 from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
 from controller.reading.processes import Process
-from controller.reading.sizes import l0_of, ranks_of
+from controller.reading.sizes import integer_of, l0_of
 from controller.reading.told import variable_of
-from tierdeck.changes.plan import Carrying
 from tierdeck.changes.wish import L0Wish
 
 SHARE, BYTES, BLOCKS = "--gpu-memory-utilization", "--kv-cache-memory-bytes", "--num-gpu-blocks-override"
@@ -41,9 +39,8 @@ def is_in_effect(process: Process, wish: L0Wish) -> bool:
             return float(stated) == wish.share
         except ValueError:
             return False
-    ranks, size = ranks_of(process), l0_of(process).size_bytes
-    if wish.size_bytes is not None and isinstance(ranks, int) and stated:
-        return size == wish.size_bytes * ranks
+    if wish.size_bytes is not None:
+        return integer_of(stated) == wish.size_bytes
     return stated == next(value for value in wished.values() if value is not None)
 
 
@@ -57,11 +54,8 @@ def set_l0(draft: Draft, place: Place, wish: L0Wish) -> None:
         return
     wished = arguments_of(wish)
     refuse_l0(process, wished)
-    container = draft.container(place)
     for name, value in wished.items():
-        container = with_argument(container, name, value)
-        draft.carry(place, Carrying.ARGUMENT, name, value)
-    draft.put(place, container)
+        draft.argue(place, name, value)
     if not is_in_effect(draft.process(place), wish):
         raise RefusedError("not_possible", f"{place.process.where} would not be told {wish.text} by its arguments")
     draft.warn(*l0_warnings(process))

@@ -7,14 +7,11 @@ ranks.
 
 from __future__ import annotations
 
-from controller.changes.edits.arguments import with_argument
 from controller.changes.edits.memory import states_memory, with_memory
 from controller.changes.edits.quantities import gib_per_rank
-from controller.changes.edits.variables import with_variable
 from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
-from controller.objects import Raw
 from controller.reading.lmcache import (
     DEFAULT_CPU_GIB,
     EMBEDDED,
@@ -27,7 +24,6 @@ from controller.reading.lmcache import (
 )
 from controller.reading.processes import Process
 from controller.reading.sizes import gib_of, in_gib, l1_of, ranks_of
-from tierdeck.changes.plan import Carrying
 from tierdeck.deployed import StatedSize
 from tierdeck.units import format_size
 
@@ -53,33 +49,28 @@ def set_l1(draft: Draft, place: Place, size_bytes: int) -> None:
         raise RefusedError("not_possible", f"{process.where}: how many ranks share L1 is not known: {ranks}")
     if l1_of(process).size_bytes == size_bytes:
         return
-    container = draft.container(place)
     if size_bytes:
-        container = _sized(draft, place, container, size_bytes, ranks)
+        _size(draft, place, size_bytes, ranks)
     else:
-        container = with_variable(container, SWITCH, "False")
-        draft.carry(place, Carrying.ENVIRONMENT, SWITCH, "False")
+        draft.set(place, SWITCH, "False")
         draft.warn(f"{process.where}: LMCache still takes {SIZE} as staging memory, so the pod's memory stays.")
-    draft.put(place, container)
     _prove(draft, place, size_bytes)
 
 
-def _sized(draft: Draft, place: Place, container: Raw, size_bytes: int, ranks: int) -> Raw:
+def _size(draft: Draft, place: Place, size_bytes: int, ranks: int) -> None:
     process = draft.process(place)
-    value = gib_per_rank(size_bytes, ranks)
-    container = with_variable(container, SIZE, value)
-    draft.carry(place, Carrying.ENVIRONMENT, SIZE, value)
+    draft.set(place, SIZE, gib_per_rank(size_bytes, ranks))
     if is_off(Settings(process).get("local_cpu")):
-        container = with_variable(container, SWITCH, "True")
-        draft.carry(place, Carrying.ENVIRONMENT, SWITCH, "True")
+        draft.set(place, SWITCH, "True")
     reserved = reserved_bytes(process, ranks)
     if reserved is None:
         draft.warn(
             f"{process.where}: how much L1 takes now is not known, so memory grows by all of {format_size(size_bytes)}."
         )
+    container = draft.container(place)
     if not states_memory(container):
         draft.warn(f"{process.where} states no memory, so only the node's bounds it.")
-    return with_memory(container, size_bytes - (reserved or 0))
+    draft.put(place, with_memory(container, size_bytes - (reserved or 0)))
 
 
 def reserved_bytes(process: Process, ranks: int) -> int | None:
@@ -142,12 +133,10 @@ def _set_native(draft: Draft, place: Place, size_bytes: int) -> None:
     before = l1_of(process).size_bytes
     if before == size_bytes:
         return
-    value = gib_per_rank(size_bytes, 1) if size_bytes else None
-    container = with_argument(draft.container(place), NATIVE, value)
+    draft.argue(place, NATIVE, gib_per_rank(size_bytes, 1) if size_bytes else None)
     if before is None:
         draft.warn(f"{process.where}: how much L1 takes now is not known, so memory grows by all of it.")
-    draft.put(place, with_memory(container, size_bytes - (before or 0)))
-    draft.carry(place, Carrying.ARGUMENT, NATIVE, value)
+    draft.put(place, with_memory(draft.container(place), size_bytes - (before or 0)))
 
 
 def set_server_l1(draft: Draft, place: Place, size_bytes: int) -> None:
@@ -166,10 +155,9 @@ def set_server_l1(draft: Draft, place: Place, size_bytes: int) -> None:
     if before == size_bytes:
         return
     value = gib_per_rank(size_bytes, 1)
-    container = with_argument(draft.container(place), name, value)
+    draft.argue(place, name, value)
     if before is None:
         draft.warn(f"{process.where} states no L1 now, so its memory grows by all of {format_size(size_bytes)}.")
-    draft.put(place, with_memory(container, size_bytes - (before or 0)))
-    draft.carry(place, Carrying.ARGUMENT, name, value)
+    draft.put(place, with_memory(draft.container(place), size_bytes - (before or 0)))
     if draft.process(place).command.value(*_SERVER_FLAGS) != value:
         raise RefusedError("not_possible", f"{process.where} would not be told {name} {value} by its arguments")

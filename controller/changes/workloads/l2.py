@@ -9,14 +9,12 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from controller.changes.edits.quantities import gib_per_rank
-from controller.changes.edits.variables import with_variable
 from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
 from controller.reading.lmcache import FILE, Settings, uses_server
 from controller.reading.processes import Process
 from controller.reading.sizes import gib_of, in_gib, ranks_of
-from tierdeck.changes.plan import Carrying
 from tierdeck.tiers import Tier
 
 DISK_SIZE = "LMCACHE_MAX_LOCAL_DISK_SIZE"
@@ -37,8 +35,7 @@ def set_l2(draft: Draft, place: Place, size_bytes: int) -> None:
     if number is not None and in_gib(number, ranks).size_bytes == size_bytes:
         return
     value = gib_per_rank(size_bytes, ranks)
-    draft.put(place, with_variable(draft.container(place), DISK_SIZE, value))
-    draft.carry(place, Carrying.ENVIRONMENT, DISK_SIZE, value)
+    draft.set(place, DISK_SIZE, value)
     draft.lose(Tier.L2)
     draft.warn(
         f"{process.where}: each replica keeps a disk of its own; the size is of one replica, all its ranks together.",

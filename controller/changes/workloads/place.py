@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from controller.changes.planner import Look
 from controller.changes.refused import RefusedError
 from controller.objects import Raw
-from controller.reading.fields import flag, items, text
+from controller.reading.fields import flag, items, text, whole
 from controller.reading.lineage import template_spec
 from controller.reading.processes import Process, Spec, read_process, read_spec
 from tierdeck.deployed import Component, ObjectRef
@@ -82,6 +82,9 @@ def _holds(ref: ObjectRef, raw: Raw) -> Iterator[tuple[str, str]]:
             f"{ref} updates a pod only when somebody deletes it (OnDelete)",
             "Set its updateStrategy to RollingUpdate.",
         )
+    partition = whole(raw, "spec", "updateStrategy", "rollingUpdate", "partition")
+    if partition:
+        yield f"{ref} updates no pod below number {partition} (partition)", "Set its partition to 0."
 
 
 def _short(ref: ObjectRef) -> str:

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.changes.edits.arguments import with_argument
 from controller.changes.edits.errors import NotEditableError
-from controller.changes.edits.variables import with_variable
 from controller.changes.planner import Look
 from controller.changes.refused import RefusedError, refusal_of
-from controller.changes.workloads.companions import kvaware_missing, session_missing, strategy_warnings
+from controller.changes.workloads.companions import hot_spot, kvaware_missing, session_missing, strategy_warnings
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place, place_in, refs_of
 from controller.changes.workloads.watched_file import file_of, file_warnings, switch_in_file
+from controller.reading.commands import Command
 from controller.reading.fields import whole
 from controller.reading.processes import Process
 from controller.reading.routers import strategy_of
 from controller.reading.surroundings import routers_of
 from controller.reading.targets import is_vllm_router
-from tierdeck.changes.plan import Carrying, Plan, Refusal, Write
+from tierdeck.changes.plan import Plan, Refusal, Write
 from tierdeck.deployed import Component, ObjectRef
 from tierdeck.routing import RoutingStrategy
 
@@ -89,6 +88,8 @@ def _switch_one(
         if write is not None:
             files[write.ref] = write
             draft.warn(*file_warnings(place, strategy, write))
+            if strategy == RoutingStrategy.PREFIXAWARE:
+                draft.warn(*hot_spot(Command(), str(place.ref)))
         return []
     missing: list[Refusal] = []
     if strategy == RoutingStrategy.SESSION:
@@ -149,14 +150,13 @@ def _tell(draft: Draft, place: Place, strategy: str, default: str) -> None:
     stated = [name for name in _ARGUMENTS if process.command.has(name)]
     variables = [name for name in _VARIABLES if process.environment.get(name) is not None]
     if not stated and variables:
-        draft.put(place, with_variable(draft.container(place), variables[0], strategy))
-        draft.carry(place, Carrying.ENVIRONMENT, variables[0], strategy)
+        draft.set(place, variables[0], strategy)
     else:
-        name = stated[0] if stated else default
-        draft.put(place, with_argument(draft.container(place), name, strategy))
-        draft.carry(place, Carrying.ARGUMENT, name, strategy)
+        draft.argue(place, stated[0] if stated else default, strategy)
     if strategy_of(draft.process(place)).value != strategy:
         raise RefusedError("not_possible", f"{process.where} would not be told {strategy}: something else decides")
+    if strategy == RoutingStrategy.PREFIXAWARE:
+        draft.warn(*hot_spot(process.command, str(place.ref)))
     draft.warn(f"{place.ref} restarts: what it remembers of prefixes and sessions is lost, and streams through it end.")
     if strategy in _STICKY:
         draft.warn(f"{strategy} keeps a session together only where clients name one; without, one engine takes all.")

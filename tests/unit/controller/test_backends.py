@@ -117,6 +117,16 @@ def test_hyperpod_prefill_and_decode_have_their_roles() -> None:
     )
 
 
+def test_hyperpod_prefill_and_decode_keep_the_shared_arguments() -> None:
+    found = manifests("hyperpod")
+    source = pick(found, "InferenceEndpointConfig", "chat")["spec"]
+    source["pdSpec"] = {"prefillSpec": {"args": ["--max-num-seqs", "8"]}, "decodingSpec": {"args": ["--x", "1"]}}
+    configured = deployed("hyperpod", found).configured
+    # both have the shared 0.9 and two ranks: 40 GiB × 2
+    assert configured.l0.text == "--gpu-memory-utilization 0.9"
+    assert configured.l1.size_bytes == 80 * GIB
+
+
 def test_hyperpod_that_may_not_route_has_no_strategy_and_says_why() -> None:
     found = manifests("hyperpod")
     pick(found, "InferenceEndpointConfig", "chat")["spec"]["intelligentRoutingSpec"] = {"enabled": False}

@@ -90,7 +90,8 @@ def test_vllm_router_has_policies_of_its_own(policy: str) -> None:
     rest = ["--prometheus-port", "29001"]
     assert edits(made) == {f"{AT}.command": ([*words, "cache_aware", *rest], [*words, policy, *rest])}
     assert made.carries == (Carried(GATE, "router", Carrying.ARGUMENT, "--policy", policy),)
-    assert any("keeps a session together" in one for one in made.warnings) == (policy in ("consistent_hash", "sticky_least_loaded"))  # fmt: skip
+    is_sticky = policy in ("consistent_hash", "sticky_least_loaded")
+    assert any("keeps a session together" in one for one in made.warnings) == is_sticky
     assert applied(applied(found, made), turned(made)) == found
 
 
@@ -198,6 +199,14 @@ def test_several_replicas_of_a_router_each_remember_for_themselves() -> None:
 
     made = planned(changed("deployment", two), Wish(strategy="prefixaware"))
     assert "Deployment llm/gate has 2 replicas, each of which remembers only what it routed itself." in made.warnings
+
+
+def test_a_hot_spot_is_warned_of_where_no_least_match_is_set() -> None:
+    wish = Wish(strategy="prefixaware")
+    unset = planned(routed("--routing-logic", "roundrobin"), wish)
+    assert any("all go to the engines that saw it first" in one for one in unset.warnings)
+    least = planned(routed("--routing-logic", "roundrobin", "--prefix-min-match-length", "512"), wish)
+    assert not any("saw it first" in one for one in least.warnings)
 
 
 def test_a_router_that_is_paused_would_not_roll_out() -> None:

@@ -59,7 +59,7 @@ def test_never_to_or_from_kvaware(now: str, wished: str) -> None:
 
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "an unknown key": ('{"service_discovery": "k8s", "routing_logic": "session", "kv_aware_threshold": 1}', "kv_aware_threshold"),
+    "an unknown key": (FILE.replace("{", '{"kv_aware_threshold": 1, '), "has kv_aware_threshold"),
     "a missing key": ('{"routing_logic": "session"}', "lacks service_discovery"),
     "no strategy": ('{"service_discovery": "k8s"}', "lacks routing_logic"),
     "no JSON": ("{", "can't be read"),

@@ -1,0 +1,76 @@
+"""The ways to change deployments that this process has: of the cluster that it watches, and of a lab."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from controller.api.client import Api
+from controller.changes.changers import Changers
+from controller.changes.kube.changer import KubernetesChanger
+from controller.changes.kube.parts import Parts
+from controller.changes.lab import LabChanger
+from controller.changes.planner import Load
+from controller.changes.planners import PLANNERS
+from controller.changes.preflight import preflight
+from controller.objects import Objects
+from controller.probe.prober import probe
+from controller.probe.route import route_of
+from db import Store
+from tierdeck.changes.proof import Proof
+from tierdeck.errors import UsageError
+from tierdeck.settings import Settings
+
+_LOAD_SECONDS = 60.0
+
+
+def ways(settings: Settings, store: Store, api: Api | None, objects: Callable[[], Objects]) -> Changers:
+    """
+    Args:
+        api: None: no cluster is watched.
+        objects: the cluster as it is watched; raises ApiUnreachableError where it has not been seen whole yet.
+    """
+    seen = _Seen(settings, store)
+    parts = Parts(
+        objects,
+        PLANNERS,
+        preflight,
+        seen.probe,
+        load=seen.load,
+        impersonates=settings.changes_impersonate,
+        by_hand=settings.managers_by_hand,
+    )
+    cluster = KubernetesChanger(api, parts) if api is not None else None
+    return Changers(cluster, LabChanger(settings.lab_url) if settings.lab_url else None)
+
+
+class _Seen:
+    """What the store knows of endpoints."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+
+    def load(self, endpoint: str) -> Load:
+        """Of all replicas together; unknown where one of them does not tell. When chat was seen is not stored."""
+        now, stale = time.time(), self._settings.stale_after_seconds
+        start = now - max(_LOAD_SECONDS, stale)
+        found = self._store.accounts(start, now, self._settings.cluster, endpoint, stale_after_seconds=stale)
+        gauges = [one.gauges for each in found for one in each.replicas]
+        return Load(_sum([one.running for one in gauges]), _sum([one.waiting for one in gauges]))
+
+    def probe(self, endpoint: str, wished: str) -> Proof:
+        """
+        Raises:
+            UsageError: it is not scraped, or nothing tells where its router is.
+            UnreachableError: its router does not answer.
+        """
+        found = next((one for one in self._store.endpoints(self._settings.cluster) if one.name == endpoint), None)
+        if found is None:
+            raise UsageError(f"{endpoint} has no targets yet, so nothing tells where its router is", "Probe it later.")
+        return probe(route_of(found), wished)
+
+
+def _sum(known: list[float | None]) -> float | None:
+    told = [one for one in known if one is not None]
+    return sum(told) if told and len(told) == len(known) else None

@@ -1,0 +1,85 @@
+"""Where a probe sends to: the router that clients use, and each engine behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from tierdeck.errors import UsageError
+from tierdeck.fleet import Endpoint, Role, SourceKind
+
+_METRICS = "/metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One replica's engine.
+
+    Attributes:
+        base: before `/v1/completions`.
+        metrics: its page.
+    """
+
+    base: str
+    metrics: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An endpoint as a client reaches it.
+
+    Attributes:
+        router: before `/v1/completions`.
+        engines: by replica.
+        settle_seconds: until a router that goes by caches has heard of what an engine just computed.
+        session_names: the headers and fields in which routers look for a session.
+    """
+
+    endpoint: str
+    router: str
+    engines: Mapping[str, Engine]
+    settle_seconds: float = 2.0
+    session_names: tuple[str, ...] = field(default=("x-session-id", "x-user-id"))
+
+
+def route_of(endpoint: Endpoint, *, router: str = "", lab: str = "") -> Route:
+    """From what the store knows of an endpoint.
+
+    Args:
+        router: its address, where it is told; wins.
+        lab: the address of the simulated fleet, where the endpoint is of one.
+
+    Raises:
+        UsageError: nothing tells where the router is.
+    """
+    engines = {
+        one.key.replica: Engine(_base(target.url), target.url)
+        for one in endpoint.replicas
+        if not one.key.shared and one.role is not Role.CONSUMER
+        for target in one.targets
+        if target.kind is SourceKind.VLLM and target.is_scraped
+    }
+    pages = [
+        target.url
+        for one in endpoint.replicas
+        for target in one.targets
+        if target.kind is SourceKind.ROUTER and target.is_scraped
+    ]
+    if lab and any(page.startswith(lab) for page in (*pages, *(engine.metrics for engine in engines.values()))):
+        return lab_route(lab, endpoint.name, tuple(engines))
+    address = (router or (_base(pages[0]) if pages else "")).rstrip("/").removesuffix("/v1")
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise UsageError(f"Nothing tells where the router of {endpoint.name} is", "Give its address with --router URL.")
+    return Route(endpoint.name, address, engines)
+
+
+def lab_route(lab: str, endpoint: str, replicas: tuple[str, ...]) -> Route:
+    """An endpoint of the simulated fleet."""
+    base = f"{lab.rstrip('/')}/{endpoint}"
+    engines = {name: Engine(f"{base}/{name}", f"{base}/{name}/vllm{_METRICS}") for name in replicas}
+    return Route(endpoint, base, engines, settle_seconds=0.2)
+
+
+def _base(page: str) -> str:
+    return page.partition("?")[0].removesuffix(_METRICS)

@@ -1,0 +1,121 @@
+"""Rows are power: what a forged row in the store asks for is not written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from db import Store
+from tests.support.any_changes import CHANGE
+from tests.support.change_bench import Bench
+from tests.support.rounds import T0
+from tierdeck.changes.change import State, Step
+from tierdeck.changes.plan import FieldEdit, Plan, Preview, Surface, Write
+from tierdeck.deployed import ObjectRef
+from tierdeck.errors import UsageError
+
+ROUTER = ObjectRef("Deployment", "inference", "chat-router")
+ADDRESS = "/apis/apps/v1/namespaces/inference/deployments/chat-router"
+MODE = ("spec", "template", "spec", "containers", "[name=router]", "env", "[name=ROUTING_LOGIC]", "value")
+GOOD = Write(ROUTER, ADDRESS, "apps/v1", (FieldEdit(MODE, "roundrobin", "session"),))
+ENGINE = ("spec", "template", "spec", "containers", "[name=vllm]")
+ENV = (*ENGINE, "env")
+
+
+def forged(bench: Bench, state: State, write: Write, *, approved_by: str = "eve") -> int:
+    """A row that somebody put there, in the middle of its way."""
+    proposed = bench.propose()
+    order = (State.PREVIEWED, State.APPROVED, State.APPLYING, State.PROVING)
+    for one in order[: order.index(state) + 1]:
+        assert bench.store.claim_change("east", "eve", bench.clock.now, 30) is not None
+        row = replace(proposed, state=one, preview=Preview(Plan((write,)), "", T0), approved_by=approved_by)
+        row = replace(row, approved_at=T0 if approved_by else None)
+        assert bench.store.move_change(row, Step(row.id, T0, one, "eve", "…"), "eve", bench.clock.now)
+    bench.store.drop_change(proposed.id, "eve")
+    return proposed.id
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (replace(GOOD, edits=(FieldEdit((*ENGINE, "image"), "a", "evil"),)), "no change of Tierdeck's writes"),
+        (replace(GOOD, ref=ObjectRef("Secret", "inference", "x")), "has no kind Secret"),
+        (replace(GOOD, ref=replace(ROUTER, namespace="kube-system")), "has no namespace kube-system"),
+        (replace(GOOD, ref=replace(ROUTER, namespace="")), "has no namespace the whole cluster"),
+        (replace(GOOD, address="/api/v1/namespaces/inference/secrets/chat-router"), "is not the address of"),
+        (replace(GOOD, surface=Surface.LAB), "is no lab's of this controller"),
+        (
+            replace(GOOD, edits=(FieldEdit((*ENGINE, "args"), [], ["--gpu-memory-utilization=0.99"]),)),
+            "--gpu-memory-utilization 0.99 is beyond the limits",
+        ),
+        (
+            replace(GOOD, edits=(FieldEdit((*ENGINE, "args"), [], ["--gpu-memory-utilization=nan"]),)),
+            "beyond the limits",
+        ),
+        (
+            replace(
+                GOOD, edits=(FieldEdit((*ENGINE, "env", "[name=LMCACHE_MAX_LOCAL_CPU_SIZE]", "value"), "5", "4Gi"),)
+            ),
+            "beyond the limits",
+        ),
+        (replace(GOOD, edits=(FieldEdit(("spec", "replicas"), 1, 2),)), "replicas 2 is beyond the limits"),
+    ],
+)
+def test_a_forged_plan_that_is_being_applied_is_not_written(
+    store: Store, tmp_path: Path, write: Write, words: str
+) -> None:
+    bench = Bench(store, tmp_path)
+    number = forged(bench, State.APPLYING, write)
+    bench.work()
+    failed = bench.now(number)
+    assert failed.state is State.FAILED
+    assert words in failed.outcome
+    assert bench.fleet.written == []
+
+
+def test_a_forged_approval_is_of_nothing_but_what_is_planned_anew(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path)
+    number = forged(bench, State.APPROVED, GOOD)  # the wish is prefixaware, the write is session
+    bench.work()
+    assert bench.now(number).state is State.PREVIEWED
+    assert bench.fleet.written == []
+
+
+def test_what_nobody_approved_is_not_applied(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path)
+    number = forged(bench, State.APPLYING, GOOD, approved_by="")
+    bench.work()
+    assert (bench.now(number).state, bench.fleet.written) == (State.FAILED, [])
+
+
+def test_a_lab_is_changed_without_a_file_and_only_where_one_is_named(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path, {"changes_file": None, "lab_url": "http://127.0.0.1:1"})
+    for change, code in ((CHANGE, "observe_only"), (replace(CHANGE, endpoint="chat", key="2"), "not_possible")):
+        proposed = bench.propose(change)  # the fleet in memory has no endpoint of this name
+        bench.work()
+        assert bench.now(proposed.id).refusals[0].code == code
+
+
+def test_a_controller_does_not_begin_with_a_broken_file(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path)
+    for content, words in (("kinds: 3", "namespaces: missing"), (None, "No such file")):
+        bench.allow.write_text(content) if content else bench.allow.unlink()
+        with pytest.raises(UsageError, match=words):
+            bench.started("b")
+
+
+def test_a_secret_in_a_forged_row_gets_no_further(store: Store, tmp_path: Path) -> None:
+    """A variable that is not on the list is refused, and its value is told nowhere."""
+    bench = Bench(store, tmp_path)
+    number = forged(
+        bench,
+        State.APPLYING,
+        replace(GOOD, edits=(FieldEdit((*ENGINE, "env", "[name=HF_TOKEN]", "value"), "", "hf_x"),)),
+    )
+    bench.work()
+    failed = bench.now(number)
+    assert failed.state is State.FAILED
+    assert "hf_x" not in failed.outcome
+    assert not any("hf_x" in step.words for step in bench.steps(number))
