@@ -106,9 +106,14 @@ class Changing:
         self.api = api or Api.of(cluster.client())
         self.reader = KubeReader(self.api)
         made = Parts(self.look, (TinyPlanner(),), lambda *_: Fine(), lambda *_: PROOF)
-        self.patience = Patience(unscheduled=1.0)
-        verifier = Verifier(self.reader, time.time, self.look, fetch=lambda _url: None, patience=self.patience)
-        self.changer = KubernetesChanger(self.api, replace(made, **parts), verifier)  # type: ignore[arg-type]
+        self._parts: Parts = replace(made, **parts)  # type: ignore[arg-type]
+        self.wait_for_nodes(60.0)
+
+    def wait_for_nodes(self, seconds: float) -> None:
+        """For how long a pod may be without a node, or not even be made."""
+        patience = Patience(unscheduled=seconds)
+        verifier = Verifier(self.reader, time.time, self.look, fetch=lambda _url: None, patience=patience)
+        self.changer = KubernetesChanger(self.api, self._parts, verifier)
 
     @property
     def ref(self) -> ObjectRef:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from controller.api.errors import ApiFailingError, NotServedError
 from controller.changes.changer import DeniedError, DriftedError
 from controller.changes.kube.ownership import holders
-from controller.resources import DEPLOYMENTS
+from controller.resources import DEPLOYMENTS, HYPERPOD_GROUP
 from tests.cluster.changing import (
     ARGS,
     ENV,
@@ -185,47 +187,55 @@ def test_an_object_that_is_gone_is_not_made_anew(cluster: Cluster, changing: Cha
 
 
 def test_a_policy_of_the_cluster_that_denies_is_told_in_its_words(cluster: Cluster, changing: Changing) -> None:
-    group = "admissionregistration.k8s.io"
-    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments"]}
-    policy: Manifest = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": changing.namespace},
-        "spec": {
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "!object.spec.template.spec.containers[0].args.exists(a, a == '0.8')",
-                             "message": "L0 below 0.85 takes a ticket"}],
-        },
-    }  # fmt: skip
-    spaces = {"matchLabels": {"kubernetes.io/metadata.name": changing.namespace}}
-    binding: Manifest = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": changing.namespace},
-        "spec": {"policyName": changing.namespace, "validationActions": ["Deny"],
-                 "matchResources": {"namespaceSelector": spaces}},
-    }  # fmt: skip
+    no = {
+        "expression": "!object.spec.template.spec.containers[0].args.exists(a, a == '0.8')",
+        "message": "L0 below 0.85 takes a ticket",
+    }
     plan = changing.planned(L0)
-    cluster.rest.apply(policy)
-    cluster.rest.apply(binding)
-    try:
-        told: list[str] = []
-
-        def is_denied() -> bool:  # the API server takes a moment to know a policy
-            try:
-                changing.changer.preview(plan, 1.0)
-            except DeniedError as error:
-                told.append(str(error))
-            return bool(told)
-
-        cluster.wait_until(is_denied, "the policy")
-        assert "L0 below 0.85 takes a ticket" in told[0]
+    with installed(cluster, *policy(changing.namespace, "deployments", no)):
+        assert "L0 below 0.85 takes a ticket" in denied(changing, plan)
         with pytest.raises(DeniedError, match="takes a ticket"):
             changing.changer.apply(plan, "")
         assert changing.live()["metadata"]["generation"] == 1
+
+
+def policy(namespace: str, plural: str, validation: dict[str, str]) -> tuple[Manifest, Manifest]:
+    """What forbids updates of a kind in one namespace, and its binding."""
+    api, metadata = "admissionregistration.k8s.io/v1", {"name": namespace}
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [plural]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [validation]}
+    inside = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+    bound = {"policyName": namespace, "validationActions": ["Deny"], "matchResources": inside}
+    return (
+        {"apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec},
+        {"apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata, "spec": bound},
+    )
+
+
+@contextmanager
+def installed(cluster: Cluster, *objects: Manifest) -> Iterator[None]:
+    for one in objects:
+        cluster.rest.apply(one)
+    try:
+        yield
     finally:
-        cluster.rest.delete(binding)
-        cluster.rest.delete(policy)
+        for one in reversed(objects):
+            cluster.rest.delete(one)
+
+
+def denied(changing: Changing, plan: Plan) -> str:
+    """What a preview is denied with, once the API server knows the policy."""
+    told: list[str] = []
+
+    def is_denied() -> bool:
+        try:
+            changing.changer.preview(plan, 1.0)
+        except DeniedError as error:
+            told.append(str(error))
+        return bool(told)
+
+    changing.cluster.wait_until(is_denied, "the policy")
+    return told[0]
 
 
 @pytest.mark.parametrize("edit", [
@@ -278,21 +288,45 @@ def test_a_field_that_another_one_owns_is_taken_away_in_one_write(cluster: Clust
 
 
 def test_an_item_of_a_list_without_keys_leaves_the_others_as_they_are(cluster: Cluster, namespace: str) -> None:
-    made = endpoint(namespace)
-    variables = made["spec"]["worker"]["environmentVariables"]
-    variables.append({"name": "HF_TOKEN", "value": CANARY})
-    cluster.rest.apply(made, manager="kubectl-client-side-apply")
+    variables = [{"name": "PYTHONHASHSEED", "value": "0"}, {"name": "HF_TOKEN", "value": CANARY}]
+    spec = {"model": {"modelId": "an-llm"}, "server": {"instanceType": "ml.g6e.4xlarge"}}
+    ref = ObjectRef("JumpStartModel", namespace, "chat")
+    model: Manifest = {
+        "apiVersion": f"{HYPERPOD_GROUP}/v1",
+        "kind": ref.kind,
+        "metadata": {"name": ref.name, "namespace": namespace},
+        "spec": spec | {"environmentVariables": variables},
+    }
+    cluster.rest.apply(model, manager="kubectl-client-side-apply")
     changing = Changing(cluster, namespace)
-    ref = ObjectRef("InferenceEndpointConfig", namespace, "chat")
-    path = ("spec", "worker", "environmentVariables", f"[name={SIZE}]")
+    path = ("spec", "environmentVariables", f"[name={SIZE}]")
     plan = Plan((write_of(changing.reader, ref, FieldEdit(path, ABSENT, {"name": SIZE, "value": "40"})),))
     preview = changing.changer.preview(plan, 1.0)
     assert CANARY not in preview.diff
     assert changing.changer.apply(preview.plan, "")
     live = changing.reader.get(ref)
     assert live is not None
-    assert live["spec"]["worker"]["environmentVariables"] == [*variables, {"name": SIZE, "value": "40"}]
+    assert live["spec"]["environmentVariables"] == [*variables, {"name": SIZE, "value": "40"}]
     assert live["metadata"]["generation"] == 2
+
+
+def test_a_secret_that_the_server_repeats_is_not_told(cluster: Cluster, namespace: str) -> None:
+    made = endpoint(namespace)
+    made["spec"]["worker"]["environmentVariables"].append({"name": "HF_TOKEN", "value": CANARY})
+    cluster.rest.apply(made, manager="kubectl-client-side-apply")
+    repeats = {
+        "expression": f"!object.spec.worker.environmentVariables.exists(v, v.name == '{SIZE}')",
+        "messageExpression": "'there is ' + object.spec.worker.environmentVariables.map(v, v.value).join(' ')",
+    }
+    rules = policy(namespace, "inferenceendpointconfigs", repeats)
+    changing = Changing(cluster, namespace)
+    path = ("spec", "worker", "environmentVariables", f"[name={SIZE}]")
+    edit = FieldEdit(path, ABSENT, {"name": SIZE, "value": "40"})
+    plan = Plan((write_of(changing.reader, ObjectRef("InferenceEndpointConfig", namespace, "chat"), edit),))
+    with installed(cluster, *rules):
+        words = denied(changing, plan)
+    assert "there is 0 (not shown) 40" in words
+    assert CANARY not in words
 
 
 def test_an_endpoint_that_is_not_there_is_said(changing: Changing, cluster: Cluster) -> None:
