@@ -14,6 +14,7 @@ from controller.changes.kube.parts import Elsewhere, Parts
 from controller.changes.kube.reader import KubeReader
 from controller.changes.kube.revert import plan_back
 from controller.changes.kube.rights import WriteRights
+from controller.changes.kube.rollout import Patience
 from controller.changes.kube.verify import Verifier
 from controller.changes.kube.writer import Writer, as_person, version_of
 from controller.changes.planner import Look
@@ -33,16 +34,21 @@ from tierdeck.deployed import Component, Deployed, ObjectRef
 class KubernetesChanger:
     """One cluster's changer; remembers nothing between two calls."""
 
-    def __init__(self, api: Api, parts: Parts, verifier: Verifier | None = None) -> None:
+    def __init__(
+        self, api: Api, parts: Parts, verifier: Verifier | None = None, *, rolling_seconds: float = 3600.0
+    ) -> None:
         """
         Args:
             verifier: None: one that reads from this API server, with the usual patience.
+            rolling_seconds: the longest that a rollout may take.
         """
         self._parts = parts
         self._reader = KubeReader(api)
         self._writer = Writer(api, parts.by_hand)
         self._rights = WriteRights(api)
-        self._verifier = verifier or Verifier(self._reader, parts.clock, parts.objects, self._routers)
+        patience = Patience(rolling=rolling_seconds)
+        reads = Verifier(self._reader, parts.clock, parts.objects, self._routers, patience=patience)
+        self._verifier = verifier or reads
 
     def plan(self, change: Change, reverted: Change | None) -> Plan | tuple[Refusal, ...]:
         objects = self._parts.objects()
