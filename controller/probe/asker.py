@@ -52,6 +52,8 @@ class Asker:
         self._client = client
         self._deadline = deadline
         self._alone = 0
+        self._counts_now: dict[str, float] = {}
+        """As they were a moment ago, after the last answer; empty: to be read."""
 
     @property
     def left(self) -> int:
@@ -87,7 +89,8 @@ class Asker:
         if self.left <= 0:
             return None
         self.asked += 1
-        before = {} if self.names_replicas else await self._counts()
+        before = {} if self.names_replicas else self._counts_now or await self._counts()
+        self._counts_now = {}
         sent = await self._client.send(
             self._route.router,
             self.texts.prompt(prefix),
@@ -128,6 +131,7 @@ class Asker:
         if self.left <= 0:
             return
         self.asked += 1
+        self._counts_now = {}
         sent = await self._client.send(
             self._route.engines[replica].base, self.texts.prompt(prefix), self._own_session()
         )
@@ -169,8 +173,10 @@ class Asker:
         """Who counted one more; empty where that can't be told."""
         end = min(time.monotonic() + _LOOK_SECONDS, self._deadline)
         while set(before) >= set(self.replicas):
-            found = counted(before, await self._counts())
+            after = await self._counts()
+            found = counted(before, after)
             if found is not None:
+                self._counts_now = after
                 return found
             if time.monotonic() > end:
                 break
