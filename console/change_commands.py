@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from console.change_back import wish_back
+from console.change_limits import nobody_changes
 from console.change_queries import (
     change_detail,
     change_of,
-    nobody_changes,
     stated_strategies,
 )
 from console.commands import find_endpoint

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
+from console.change_limits import nobody_changes, why_no_approval, why_no_cancel, why_no_revert
 from console.change_words import asks_words, is_proved, progress_words, proof_words, state_words, verdict_words
 from console.deployment import UNSEEN
-from console.words import BEAT_LATE_SECONDS, age_words, clock
+from console.words import clock
 from db import Store
-from tierdeck.changes.change import Change, State, Step
+from tierdeck.changes.change import Change, Step
 from tierdeck.changes.proof import Proof
 from tierdeck.changes.strategies import PURPOSES, strategies_of
 from tierdeck.deployed import Deployed, Stated
@@ -19,8 +18,6 @@ from tierdeck.errors import UsageError
 from tierdeck.fleet import Endpoint
 from tierdeck.tiers import Tier
 
-PROCESS = "controller"
-_START = "`tierdeck up` starts it; alone it is `python -m controller`."
 _OBSERVES = "the controller only observes: TIERDECK_CHANGES_FILE names no file that says what it may change"
 _NO_L2 = (
     "L2 is no part of this endpoint: it is as large as the data directories of the pool's workers, and a PVC's size "
@@ -229,49 +226,6 @@ def _clusters(store: Store) -> set[str]:
     return {one.cluster for one in store.endpoints()} | {one.cluster for one in store.changes()}
 
 
-def why_no_approval(change: Change) -> str:
-    """Why it can't be approved; empty: it can."""
-    if change.state is State.PROPOSED:
-        return "there is no preview to approve yet"
-    if change.state is not State.PREVIEWED:
-        return f"it is {_called(change.state)}"
-    only = change.preview.plan.exports_only if change.preview is not None else ""
-    return f"it is not written here: {only}" if only else ""
-
-
-def why_no_cancel(change: Change) -> str:
-    """Why it can't be cancelled; empty: it can."""
-    if change.state in (State.PROPOSED, State.PREVIEWED, State.APPROVED):
-        return ""
-    return f"it is {_called(change.state)}" + ("" if change.state.is_over else ": once it ends it can be reverted")
-
-
-def why_no_revert(change: Change) -> str:
-    """Why it can't be reverted; empty: it can."""
-    if not change.state.is_over:
-        return f"it is {_called(change.state)}, and not over"
-    if change.state is State.ROLLED_BACK:
-        return "what was there before is back already"
-    return "" if change.state in (State.KEPT, State.FAILED) else "nothing of it was written"
-
-
-def nobody_changes(processes: pd.DataFrame, now: float) -> str:
-    """Why no controller takes changes now, in a sentence with what to do; empty: one is alive.
-
-    Args:
-        processes: as `Store.processes`.
-    """
-    own = processes[processes["name"] == PROCESS]
-    if own.empty:
-        return f"No controller runs that could make changes. {_START}"
-    beats = [one.timestamp() for one in own["beat_at"]]
-    alive = [at for at, stopped in zip(beats, own["stopped_at"].notna(), strict=True) if not stopped]
-    if alive and now - max(alive) <= BEAT_LATE_SECONDS:
-        return ""
-    silent = age_words(max(0.0, now - max(beats)))
-    return f"No controller runs any more that could make changes; its last heartbeat was {silent} ago. {_START}"
-
-
 def _offer(name: str, current: str, blocked: str) -> Offer:
     is_current = name == current
     return Offer(name, PURPOSES.get(name, ""), is_current, "it is configured already" if is_current else blocked)
@@ -294,7 +248,3 @@ def _no_right(deployed: Deployed | None) -> str:
         return f"{_OBSERVES}; or it has not told yet what it may change"
     many = len(deployed.write_rules)
     return f"the controller lacks the right to change it: {many} rule{'s are' if many > 1 else ' is'} missing"
-
-
-def _called(state: State) -> str:
-    return str(state).replace("_", " ")

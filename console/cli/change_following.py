@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from console.change_queries import change_of, nobody_changes
+from console.change_limits import nobody_changes
+from console.change_queries import change_of
 from console.change_words import state_words
 from db import Store
 from tierdeck.changes.change import Change, State

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from console import queries
 from console.web.views import VIEWS
 from db import Store
 from tests.support.console_store import Habit, Made, fill, usual_fleet
+from tierdeck.changes.proof import Proof, Verdict
 
 NAMES = [view.path for view in VIEWS]
 
@@ -118,6 +120,19 @@ def test_fleet_tells_tokens_numbers_and_rows(store: str, now: float) -> None:
     assert [row["replicas"] for row in rows] == ["3", "2", "1 of 2 readable"]
     assert [row["strategy"] for row in rows] == ["prefixaware", "kvaware", "roundrobin"]
     assert [row["TTFT p95"] for row in rows][2] == "≥ 60 s"
+
+
+def test_a_strategy_that_was_proved_says_so(store: str, now: float) -> None:
+    fill(store, usual_fleet(now), now - 1200, now)
+    proof = Proof(Verdict.EFFECTIVE, "kvaware", "kvaware", ("9 of 9 landed so",), 12, 3.0, at=now - 300)
+    with Store.open(store) as open_store:
+        open_store.save_proof("prod-usw2", "rag-32b", proof)
+        open_store.save_proof("prod-usw2", "batch-7b", replace(proof, verdict=Verdict.CANNOT_TELL, wished="roundrobin"))
+    app = open_view("fleet")
+    assert [row["strategy"] for row in table(app)] == ["prefixaware", "✓ kvaware", "roundrobin"]
+    assert "Strategy: ✓ proved by behaviour, else configured, not proved." in words(app)
+    said = words(open_view("endpoint", cluster="prod-usw2", endpoint="rag-32b"))
+    assert re.search(r"kvaware \(proved \d+ min ago\)", said)
 
 
 def test_fleet_withholds_nothing_that_others_tell(store: str, now: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from console.change_queries import nobody_changes, why_no_approval, why_no_cancel, why_no_revert
+from console.change_limits import nobody_changes, why_no_approval, why_no_cancel, why_no_revert
 from tests.support.any_changes import CHANGE
 from tierdeck.changes.change import State
 from tierdeck.changes.plan import Plan, Preview
