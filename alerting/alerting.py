@@ -36,6 +36,7 @@ from tierdeck.alerts.judgement import LATE_SECONDS, Detector, Judgement
 from tierdeck.alerts.life import LIMITS
 from tierdeck.alerts.limits import AlertLimits
 from tierdeck.alerts.minute import Scene
+from tierdeck.alerts.probes import without_probes
 from tierdeck.alerts.rules import DECK_STALE
 from tierdeck.errors import TierdeckError
 from tierdeck.settings import Settings
@@ -268,6 +269,7 @@ class Alerting:
     def _scene(self, at: float) -> Scene:
         stale = self._settings.stale_after_seconds
         scene = self._store.scene(at, self._settings.cluster, stale_after_seconds=stale)
+        scene = without_probes(scene, self._store.proofs(at - MINUTE, at + MINUTE))
         for subject, minute in scene.minutes.items():
             if minute.is_restated:
                 self._store.note_restated(subject.cluster, subject.endpoint, at)

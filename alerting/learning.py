@@ -10,6 +10,7 @@ from tierdeck.alerts.alert import Alert, Subject
 from tierdeck.alerts.cause import LOSSES
 from tierdeck.alerts.hit_ratio import HitRatioDetector
 from tierdeck.alerts.hit_ratio_limits import HitRatioLimits
+from tierdeck.changes.probed import MINUTE, is_probed, probed_spans
 from tierdeck.fleet import POOL
 from tierdeck.resolution import Resolution
 
@@ -26,8 +27,8 @@ def learn(
 ) -> None:
     """Teach it what was usual before `until`.
 
-    The time in which an alert about a loss fired is left out; a loss that was accepted is what is usual since then,
-    and nothing counts from before a counter's meaning changed.
+    The time in which an alert about a loss fired, or a probe ran, is left out; a loss that was accepted is what is usual
+    since then, and nothing counts from before a counter's meaning changed.
 
     Args:
         go_on: called now and then.
@@ -37,6 +38,7 @@ def learn(
     spans, accepted = _left_out(fired, until), _accepted(fired, until)
     for owner, restated_at in store.restated(cluster).items():
         accepted[Subject(*owner)] = max(restated_at, accepted.get(Subject(*owner), restated_at))
+    probed = probed_spans(store.proofs(since - MINUTE, until))
     history = store.hit_history(since, until, cluster)
     ats: list[float] = (history["at"].astype("int64") / 1e6).tolist()
     owners = zip(history["cluster"].tolist(), history["endpoint"].tolist(), strict=True)
@@ -47,6 +49,7 @@ def learn(
             go_on()
         subject = Subject(*owner)
         is_out = at < accepted.get(subject, since) or any(start <= at < end for start, end in spans.get(subject, ()))
+        is_out = is_out or is_probed(probed.get(owner, ()), at, _SLOT_SECONDS)
         if is_out or math.isnan(tokens) or math.isnan(requests):
             continue
         told = {name: one for name, one in zip(_HITS, hits, strict=True) if not math.isnan(one)}

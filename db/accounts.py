@@ -13,10 +13,12 @@ from db.edges import Edges, read_open
 from db.engine_reads import read_uncounted
 from db.inventory import Whose, read_roles
 from db.parts import read_parts
+from db.proof_rows import read_proofs
 from db.records import EndpointAccounts
 from db.replica_windows import Replicas, ReplicaWindow, put_together, shared_ledger
 from db.spans import spans
 from tierdeck.account import Answer, Gauges, ReplicaAccount
+from tierdeck.changes.probed import probe_notes
 from tierdeck.fleet import FLEET, Role
 from tierdeck.ledger import TokenLedger
 
@@ -42,7 +44,9 @@ def read_accounts(
         read_uncounted(connection, whole, _with_gaps(found.values())),
     )
     declared = read_roles(connection, Whose(cluster, endpoint))
-    return [_endpoint(owner, roles, found.get(owner, {}), window, edges) for owner, roles in declared.items()]
+    accounts = [_endpoint(owner, roles, found.get(owner, {}), window, edges) for owner, roles in declared.items()]
+    probed = probe_notes(read_proofs(connection, window.start_at, window.end_at))
+    return [replace(one, notes=(*one.notes, *probed.get((one.cluster, one.endpoint), ()))) for one in accounts]
 
 
 def _with_gaps(owners: Iterable[Replicas]) -> set[str]:

@@ -30,6 +30,7 @@ class NoteCode(StrEnum):
     SERIES_MISSING = "series_missing"
     LABELS_MISSING = "labels_missing"
     SPARSE_SCRAPES = "sparse_scrapes"
+    PROBED = "probed"
 
 
 MEANINGS: dict[NoteCode, str] = {
@@ -67,6 +68,8 @@ MEANINGS: dict[NoteCode, str] = {
     "seen among several",
     NoteCode.SPARSE_SCRAPES: "the Prometheus that is read scrapes less than once a minute: what an engine did between "
     "its last scrape and a restart is lost",
+    NoteCode.PROBED: "Tierdeck proved the routing strategy in this window by requests of its own (20 a probe at most); "
+    "engines count them like others, the note says how many tokens they were, and alerting leaves their minutes out",
 }
 
 

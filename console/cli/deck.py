@@ -90,6 +90,7 @@ class Deck:
         self._interval_seconds: float | None = None
         self._port = settings.console_port if port is None else port
         self._stopping = False
+        self._lab_port = 0
 
     def run(self) -> int:
         """Run until SIGTERM or Ctrl-C.
@@ -109,6 +110,8 @@ class Deck:
             signal.signal(number, self._stop)
         with self._home() as home:
             self._port = free_port(self._settings.console_address, self._port)
+            if self._demo is not None:
+                self._lab_port = free_port("127.0.0.1", 0)
             if self._settings.prometheus_address:
                 self._look_at_prometheus(home)
             children = Children(home / "logs", os.environ | self._environment(home))
@@ -150,6 +153,7 @@ class Deck:
             "TIERDECK_CONSOLE_PORT": str(self._port),
             "TIERDECK_CONSOLE_ADDRESS": self._settings.console_address,
         }
+        told |= self._lab()
         config = home / "demo.yaml" if self._demo is not None else self._config
         if config is not None:
             told["TIERDECK_CONFIG_FILE"] = str(config.absolute())
@@ -158,6 +162,10 @@ class Deck:
         if self._settings.prometheus_address:
             told["TIERDECK_PROMETHEUS_URL"] = self._settings.prometheus_url.get_secret_value()
         return told
+
+    def _lab(self) -> dict[str, str]:
+        """Where the demo's fleet is changed."""
+        return {"TIERDECK_LAB_URL": f"http://127.0.0.1:{self._lab_port}"} if self._demo is not None else {}
 
     def _scraping(self) -> dict[str, str]:
         """How often targets are scraped, unless the user says how often: a demo's more often than others'.
@@ -177,18 +185,19 @@ class Deck:
     def _start(self, home: Path, children: Children) -> Past | None:
         """Start everything; the past of a demo is what is left to do."""
         environment = os.environ | self._environment(home)
-        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in self._scraping().items()))
+        kept = self._scraping() | self._lab()
+        (home / DECK_FILE).write_text("".join(f"{name}={value}\n" for name, value in kept.items()))
         _run_once(environment, "db", "upgrade")
         source = self._settings.prometheus_address or ("Kubernetes" if self._is_kubernetes else str(self._config))
         if self._demo is not None:
-            config, lab_port = home / "demo.yaml", free_port("127.0.0.1", 0)
+            config, lab_port = home / "demo.yaml", self._lab_port
             config.unlink(missing_ok=True)
             told = ("--speed", f"{self._demo.speed:g}", "--warm", "--port", str(lab_port), "--config-out", str(config))
             children.spawn("lab", "sim", *told)
             self._wait(children, config.exists, "the simulated fleet")
             source = "a simulated fleet"
         children.spawn("collectors")
-        if self._is_kubernetes:
+        if self._is_kubernetes or self._demo is not None:
             children.spawn("controller")
         children.spawn("alerting")
         children.spawn("console.web")

@@ -52,6 +52,8 @@ class Asker:
         self._client = client
         self._deadline = deadline
         self._alone = 0
+        self._counts_now: dict[str, float] = {}
+        """As they were a moment ago, after the last answer; empty: to be read."""
 
     @property
     def left(self) -> int:
@@ -87,7 +89,8 @@ class Asker:
         if self.left <= 0:
             return None
         self.asked += 1
-        before = {} if self.names_replicas else await self._counts()
+        before = {} if self.names_replicas else self._counts_now or await self._counts()
+        self._counts_now = {}
         sent = await self._client.send(
             self._route.router,
             self.texts.prompt(prefix),
@@ -119,11 +122,16 @@ class Asker:
         if len(failed) > 1:  # one that is lost is a gap; more, and the rest says little
             raise failed[0]
 
+    async def connect(self, count: int) -> None:
+        """Open so many connections, so that requests of a burst arrive in the order in which they are sent."""
+        await asyncio.gather(*(self._client.text(f"{self._route.router}/v1/models") for _ in range(count)))
+
     async def seed(self, prefix: Sequence[str], replica: str) -> None:
         """Straight to a replica, so that its caches hold the beginning though the router never sent it there."""
         if self.left <= 0:
             return
         self.asked += 1
+        self._counts_now = {}
         sent = await self._client.send(
             self._route.engines[replica].base, self.texts.prompt(prefix), self._own_session()
         )
@@ -165,8 +173,10 @@ class Asker:
         """Who counted one more; empty where that can't be told."""
         end = min(time.monotonic() + _LOOK_SECONDS, self._deadline)
         while set(before) >= set(self.replicas):
-            found = counted(before, await self._counts())
+            after = await self._counts()
+            found = counted(before, after)
             if found is not None:
+                self._counts_now = after
                 return found
             if time.monotonic() > end:
                 break

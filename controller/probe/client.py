@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +14,6 @@ from controller.probe.route import Route
 from tierdeck.errors import TierdeckError, UnreachableError
 
 PROBE_HEADER = "x-tierdeck-probe"
-_SERVED_BY = ("x-served-by",)
 
 
 class RefusedError(TierdeckError):
@@ -75,7 +75,7 @@ class Client:
         }
         at = time.monotonic()
         response = await self._post(base + path, {**body, "user": "tierdeck-probe"}, headers)
-        served_by = next((response.headers[name] for name in _SERVED_BY if name in response.headers), "")
+        served_by = next((response.headers[name] for name in self._route.served_by if name in response.headers), "")
         if is_long:
             self._held.append(response)
             return Sent(served_by, at, self._deadline, None, None)
@@ -109,19 +109,20 @@ class Client:
             return ""
 
     async def find_model(self) -> None:
-        """The first one that the router serves.
+        """The first one that the router serves; where it lists none, the engines'.
 
         Raises:
-            UnreachableError: the router does not tell any.
+            UnreachableError: nobody tells any.
         """
-        url = f"{self._route.router}/v1/models"
-        try:
-            async with self._http.get(url, allow_redirects=False, timeout=self._patience()) as response:
-                document = await response.json(content_type=None)
+        for base in (self._route.router, *(engine.base for engine in self._route.engines.values())):
+            try:
+                document = json.loads(await self.text(f"{base}/v1/models") or "{}")
                 self.model = str(document["data"][0]["id"])
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, IndexError, TypeError) as error:
-            hint = "Give the address that clients use with --router URL."
-            raise UnreachableError(f"{url} names no model: {error!r}", hint) from error
+            except (ValueError, KeyError, IndexError, TypeError):
+                continue
+            return
+        hint = "Give the address that clients use with --router URL."
+        raise UnreachableError(f"{self._route.router}/v1/models names no model", hint)
 
     async def characters_per_token(self, sample: str) -> float:
         """Of the engines' tokenizer (vLLM's `/tokenize`); 4 where none tells."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from tierdeck.errors import UsageError
@@ -33,14 +33,16 @@ class Route:
         router: before `/v1/completions`.
         engines: by replica.
         settle_seconds: until a router that goes by caches has heard of what an engine just computed.
-        session_names: the headers and fields in which routers look for a session.
+        session_names: the headers in which routers look for a session.
+        served_by: the headers of an answer that may name the replica.
     """
 
     endpoint: str
     router: str
     engines: Mapping[str, Engine]
     settle_seconds: float = 2.0
-    session_names: tuple[str, ...] = field(default=("x-session-id", "x-user-id"))
+    session_names: tuple[str, ...] = ("x-session-id", "x-user-id")
+    served_by: tuple[str, ...] = ("x-served-by",)
 
 
 def route_of(endpoint: Endpoint, *, router: str = "", lab: str = "") -> Route:

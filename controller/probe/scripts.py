@@ -12,8 +12,8 @@ from tierdeck.routing import RoutingStrategy
 Script = Callable[[Asker], Awaitable[None]]
 _MOST_ALONE = 4
 """Beginnings that are tried until two replicas serve them."""
-_SHORTER = 60
-"""Tokens of an answer that keeps a replica busy for a second or two."""
+_SHORTER = 40
+"""Tokens of an answer that keeps a replica busy for about a second."""
 Prefix = tuple[str, ...]
 Name = TypeVar("Name")
 
@@ -25,6 +25,7 @@ async def roundrobin(asker: Asker) -> None:
     """
     count = len(asker.replicas)
     same = ("A",), "the same"
+    await asker.connect(MOST_REQUESTS)
     await asker.ask(*same, is_long=True)
     if not asker.names_replicas:
         await _in_turn(asker)
@@ -59,32 +60,40 @@ async def prefixaware(asker: Asker) -> None:
     homes: dict[Prefix, str] = {}
     asker.long_tokens = _SHORTER
     while len(homes) < _MOST_ALONE and len(set(homes.values())) < 2 and asker.left > 0:
-        new = (f"beginning {asker.asked}",)
-        landing = await asker.ask(new, is_long=asker.names_replicas)
-        if landing is None or not landing.replica:
-            return
-        homes[new] = landing.replica
-        await asker.ask(new)
+        await _begin(asker, homes, is_long=asker.names_replicas)
     homes = {prefix: home for home, prefix in {home: prefix for prefix, home in homes.items()}.items()}
     if asker.is_clear():
         return
     crossed = await _crossed(asker, homes, stays=True)
-    while asker.left > 0 and not asker.is_clear() and _strayed(asker, crossed):  # a cache decides, it seems: once more
-        new = (f"beginning {asker.asked}",)
-        landing = await asker.ask(new)
-        if landing is not None and landing.replica:
-            crossed = await _crossed(asker, {new: landing.replica}, stays=True)
-    await _again(asker, crossed)
+    while asker.left > 0 and not asker.is_clear():
+        if _strayed(asker, crossed):  # a cache decides, it seems: once more
+            homes = {}
+            await _begin(asker, homes)
+            crossed = await _crossed(asker, homes, stays=True)
+        elif not await _again(asker, crossed):
+            await _begin(asker, {})
+
+
+async def _begin(asker: Asker, homes: dict[Prefix, str], *, is_long: bool = False) -> None:
+    """A beginning that is new, twice; the second time it should go where it went the first time."""
+    new = (f"beginning {asker.asked}",)
+    landing = await asker.ask(new, is_long=is_long)
+    if landing is not None and landing.replica:
+        homes[new] = landing.replica
+    await asker.ask(new, is_long=is_long)
 
 
 async def kvaware(asker: Asker) -> None:
     """Beginnings that the router never sent, and that one replica's cache holds; then longer ones on another one."""
-    homes: dict[Prefix, str] = {(f"beginning {turn}",): name for turn, name in enumerate(asker.idle[:3])}
-    await asker.seed_all(list(homes.items()))
-    for prefix in homes:
-        await asker.ask(prefix)
-    if not asker.is_clear():
-        await _again(asker, await _crossed(asker, homes, stays=False))
+    while asker.left > 0 and not asker.is_clear():
+        homes: dict[Prefix, str] = {
+            (f"beginning {asker.asked} {turn}",): name for turn, name in enumerate(asker.idle[:3])
+        }
+        await asker.seed_all(list(homes.items()))
+        for prefix in homes:
+            await asker.ask(prefix)
+        if not asker.is_clear():
+            await _again(asker, await _crossed(asker, homes, stays=False))
 
 
 async def _crossed(asker: Asker, homes: Mapping[Prefix, str], *, stays: bool) -> dict[Prefix, str]:
@@ -105,16 +114,23 @@ async def _crossed(asker: Asker, homes: Mapping[Prefix, str], *, stays: bool) ->
     return {prefix: homes[prefix[:-1]] if stays else replica for prefix, replica in elsewhere.items()}
 
 
-async def _again(asker: Asker, homes: Mapping[Prefix, str]) -> None:
-    """The same beginnings again and again, of those first whose replica was served least."""
+async def _again(asker: Asker, homes: Mapping[Prefix, str]) -> bool:
+    """The same beginnings again and again, of those first whose replica was served least.
+
+    Returns:
+        Whether any was asked: once several replicas have a beginning, it tells no more.
+    """
+    is_asked = False
     while asker.left > 0 and not asker.is_clear():
         bound = {prefix: home for prefix, home in homes.items() if asker.is_bound(prefix)}
         if not bound:
-            return
+            return is_asked
         prefix = _least_served(asker, bound)
         for _ in range(2):
             if not asker.is_clear() and asker.is_bound(prefix):
                 await asker.ask(prefix)
+                is_asked = True
+    return is_asked
 
 
 def _least_served(asker: Asker, homes: Mapping[Name, str]) -> Name:

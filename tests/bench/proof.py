@@ -6,20 +6,15 @@ applied.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event, Thread
 
 from controller.probe.prober import MOST_SECONDS, probe
 from controller.probe.route import lab_route
 from lab.sim.fleet import Fleet
-from lab.sim.scale import small
-from lab.sim.server import Server, serve
 from tests.bench import Measure, measure
+from tests.support.lab_served import served_lab
 from tierdeck.changes.proof import Proof, Verdict
 from tierdeck.routing import RoutingStrategy
 
@@ -53,7 +48,7 @@ def cases() -> Iterator[Case]:
 
 
 def run() -> list[Measure]:
-    with _lab() as (fleet, address):
+    with served_lab(_TRAFFIC, _WARM_SECONDS) as (fleet, address):
         three = [(case, _proved(fleet, address, _ENDPOINT, case)) for case in cases()]
         two = [(case, _proved(fleet, address, _TWO, case)) for case in list(cases())[:20]]
     verdicts = Counter(_told(case, proof) for case, proof in three)
@@ -101,30 +96,3 @@ def _proved(fleet: Fleet, address: str, name: str, case: Case) -> Proof:
     endpoint.set_strategy(case.wished)
     route = lab_route(address, name, tuple(replica.name for replica in endpoint.replicas))
     return probe(route, str(case.wished))
-
-
-@contextmanager
-def _lab() -> Iterator[tuple[Fleet, str]]:
-    """The simulated fleet, warm, in a thread of its own."""
-    fleet = Fleet(small(), 1, time.time() - _WARM_SECONDS)
-    fleet.catch_up(time.time())
-    for name in (_ENDPOINT, _TWO):
-        endpoint = fleet.endpoints[name]
-        endpoint.requests_per_second = _TRAFFIC * len(endpoint.replicas) / 3
-        fleet.play_usual(name)
-    ready, done, addresses = Event(), Event(), list[str]()
-
-    async def work() -> None:
-        async with serve(Server(fleet)) as address:
-            addresses.append(address)
-            ready.set()
-            await asyncio.to_thread(done.wait)
-
-    thread = Thread(target=lambda: asyncio.run(work()), daemon=True)
-    thread.start()
-    ready.wait()
-    try:
-        yield fleet, addresses[0]
-    finally:
-        done.set()
-        thread.join()
