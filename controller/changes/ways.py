@@ -14,10 +14,12 @@ from controller.changes.load import load_of
 from controller.changes.planner import Load
 from controller.changes.planners import PLANNERS
 from controller.changes.preflight import preflight
+from controller.changes.quotas import Quotas
 from controller.objects import Objects
 from controller.probe.prober import probe
 from controller.probe.route import route_of
 from db import Store
+from tierdeck.changes.plan import Surface
 from tierdeck.changes.proof import Proof
 from tierdeck.errors import UsageError
 from tierdeck.settings import Settings
@@ -38,6 +40,7 @@ def ways(settings: Settings, store: Store, api: Api | None, objects: Callable[[]
         load=seen.load,
         impersonates=settings.changes_impersonate,
         by_hand=settings.managers_by_hand,
+        elsewhere={Surface.LMCACHE_QUOTA: Quotas()},
     )
     rolling = settings.changes_rollout_seconds
     cluster = KubernetesChanger(api, parts, rolling_seconds=rolling) if api is not None else None

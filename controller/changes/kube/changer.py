@@ -52,7 +52,7 @@ class KubernetesChanger:
 
     def plan(self, change: Change, reverted: Change | None) -> Plan | tuple[Refusal, ...]:
         objects = self._parts.objects()
-        deployed = next((one for one in self._deployed(objects) if one.endpoint == change.endpoint), None)
+        deployed = self._named(objects, change.endpoint)
         if deployed is None:
             reason = f"there is no endpoint {change.endpoint} in the cluster now, or it can't be seen"
             return (Refusal("unreadable", reason, "See `tierdeck inventory` for what can't be seen."),)
@@ -131,12 +131,17 @@ class KubernetesChanger:
         Raises:
             TierdeckError: of a kind of `controller.api.errors`.
         """
-        found = next((one for one in self._deployed(self._parts.objects()) if one.endpoint == endpoint), None)
+        found = self._named(self._parts.objects(), endpoint)
         return self._rights.missing(found) if found is not None else ()
 
+    def _named(self, objects: Objects, name: str) -> Deployed | None:
+        """The endpoint of that name; else the pool."""
+        seen = self._deployed(objects)
+        own = [one for one in seen if one.endpoint == name]
+        return next(iter([*own, *(one for one in seen if one.is_pool and one.name == name)]), None)
+
     def _deployed(self, objects: Objects) -> tuple[Deployed, ...]:
-        seen = Inventory(BACKENDS, (), ()).look(objects, (), self._parts.clock()).sighting.deployed
-        return tuple(one for one in seen if not one.is_pool)
+        return Inventory(BACKENDS, (), ()).look(objects, (), self._parts.clock()).sighting.deployed
 
     def _of_planner(self, look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
         backend = look.deployed.backend

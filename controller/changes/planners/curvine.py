@@ -66,7 +66,9 @@ def _workers(look: Look, pool: Pool, found: Found, count: int, wanted_bytes: int
         return refusals
     address, version = look.reader.address_of(found[0])
     write = Write(found[0], address, version, (FieldEdit(_PATH, count, wanted),))
-    return Plan((write,), warnings=tuple(_warnings(look, pool, found, wanted - count)))
+    more = wanted - count
+    back = (f"{_workers_of(more)} less: every chunk there is lost, while its file stays, so that reading it fails.",)
+    return Plan((write,), warnings=tuple(_warnings(look, pool, found, more)), back_warnings=back)
 
 
 def _no_set(pool: Pool) -> Refusal:
