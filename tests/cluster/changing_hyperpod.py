@@ -57,7 +57,7 @@ class ChangingHyperpod:
 
     def make(self, **spec: object) -> None:
         """The endpoint, rendered and ready."""
-        self.rest.apply(endpoint(self.namespace, **spec), manager="kubectl-client-side-apply")
+        self.rest.apply(endpoint(self.namespace, "chat", **spec), manager="kubectl-client-side-apply")
         self.cluster.wait_until(
             lambda: self.config().get("status", {}).get("state") == "DeploymentComplete", "an endpoint that is ready"
         )

@@ -36,6 +36,9 @@ class CurvinePlanner:
             return (
                 Refusal("unreadable", f"Pool {look.deployed.name} is no longer there.", "Look at the pools again."),
             )
+        if wish.salt:
+            reason = f"Pool {pool.name} keeps no quota by cache salt: only LMCache's coordinator does."
+            return (Refusal("not_possible", reason),)
         if wish.l2_bytes is None or wish.l0 is not None or wish.l1_bytes is not None:
             return (Refusal("not_possible", f"Pool {pool.name} is L2: it has no strategy, no L0 and no L1."),)
         if len(pool.workers) != 1:

@@ -48,17 +48,20 @@ def plan_on_server(look: Look, wish: Wish, limit: Callable[[str], Json] | None =
         RefusedError, NotEditableError: it can't be done.
         ApiUnreachableError: the coordinator does not answer.
     """
-    engines = (
-        [place_in(look, ref, Component.ENGINE) for ref in refs_of(look, Component.ENGINE)] if wish.is_resize else []
-    )
-    if not engines or not all(uses_server(one.process) for one in engines):
-        return None
+    refs = refs_of(look, Component.ENGINE) if wish.is_resize else []
+    engines = [place_in(look, ref, Component.ENGINE) for ref in refs]
+    is_served = bool(engines) and all(uses_server(one.process) for one in engines)
     if wish.l2_bytes is not None:
-        found = coordinators_of(look.scene, engines[0].process, look.deployed.source.namespace)
-        if not found:
-            return None
-        _refuse_others((wish.l0, wish.l1_bytes), "L2 by its quota")
-        return _quota(look, found, wish, limit or Quotas().limit)
+        namespace = look.deployed.source.namespace
+        found = coordinators_of(look.scene, engines[0].process, namespace) if is_served else ()
+        if wish.salt and not found:
+            reason = f"{look.deployed.source} has no LMCache coordinator, which alone keeps quotas by cache salt"
+            raise RefusedError("not_possible", reason)
+        if found and (wish.salt or not _unreporting(look)):
+            _refuse_others((wish.l0, wish.l1_bytes), "L2 by its quota")
+            return _quota(look, found, wish, limit or Quotas().limit)
+    if not is_served:
+        return None
     if wish.l1_bytes is None or any(own_server(one.spec) is not None for one in engines):
         return None
     made = [(one, owner) for one in look.scene.server_daemons() if (owner := _owner(one[0][1]))]
@@ -154,18 +157,26 @@ def _quota_warnings(wish: Wish, before: Json, after: float) -> Iterator[str]:
 
 def _refuse_servers(look: Look) -> None:
     """What would make a quota of the fleet do nothing, or harm."""
-    servers = [process for _, process in look.scene.server_daemons()]
-    servers += [process for _, process in look.scene.running(Component.LMCACHE)]
-    for one in servers:
+    for one in _servers(look):
         if one.command.value("--eviction-policy") == "IsolatedLRU":
             raise RefusedError(
                 "not_possible",
                 f"{one.where} keeps quotas of its own (--eviction-policy IsolatedLRU), and both together delete data",
                 "Use one of the two.",
             )
-        if not one.command.has("--coordinator-event-reporting"):
-            raise RefusedError(
-                "silent_no_op",
-                f"{one.where} does not tell the coordinator what it keeps, so no quota would be enforced on it",
-                "Start it with --coordinator-event-reporting.",
-            )
+    for one in _unreporting(look):
+        raise RefusedError(
+            "silent_no_op",
+            f"{one.where} does not tell the coordinator what it keeps, so no quota would be enforced on it",
+            "Start it with --coordinator-event-reporting.",
+        )
+
+
+def _servers(look: Look) -> list[Process]:
+    daemons = [process for _, process in look.scene.server_daemons()]
+    return daemons + [process for _, process in look.scene.running(Component.LMCACHE)]
+
+
+def _unreporting(look: Look) -> list[Process]:
+    """Servers that don't tell the coordinator what they keep: it can't hold them to a quota."""
+    return [one for one in _servers(look) if not one.command.has("--coordinator-event-reporting")]

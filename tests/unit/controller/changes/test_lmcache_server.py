@@ -141,7 +141,7 @@ def test_without_a_salt_it_is_of_requests_without_one() -> None:
 )
 def test_a_quota_that_would_do_nothing_or_harm_is_refused(server: tuple[str, ...], code: str, words: str) -> None:
     with pytest.raises(RefusedError, match=words) as refused:
-        quota(fleet(*server), Wish(l2_bytes=50 * GIB))
+        quota(fleet(*server), Wish(l2_bytes=50 * GIB, salt="team-a"))
     assert refused.value.code == code
 
 
@@ -164,3 +164,17 @@ def test_a_quota_as_it_is_or_of_nothing_is_refused(wish: Wish, now: Json, code: 
     with pytest.raises((RefusedError, NotEditableError)) as refused:
         quota(fleet(), wish, now)
     assert getattr(refused.value, "code", "") == code
+
+
+def test_servers_that_do_not_report_are_sized_by_their_adapter() -> None:
+    adapter = '{"type": "fs_native", "base_path": "/l2", "max_capacity_gb": 80}'
+    made = fleet("--l1-size-gb", "20", "--l2-adapter", adapter)
+    (write,) = plan(DEPLOYMENT, look(made), Wish(l2_bytes=50 * GIB)).writes
+    assert write.surface is Surface.KUBERNETES
+
+
+def test_a_salt_without_a_coordinator_is_not_ignored() -> None:
+    made = fleet()
+    made.documents.remove(made.pick("Deployment", "coordinator"))
+    found = refusals(DEPLOYMENT, look(made), Wish(l2_bytes=50 * GIB, salt="team-a"))
+    assert "has no LMCache coordinator" in found["not_possible"].reason
