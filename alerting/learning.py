@@ -27,8 +27,8 @@ def learn(
 ) -> None:
     """Teach it what was usual before `until`.
 
-    The time in which an alert about a loss fired, or a probe ran, is left out; a loss that was accepted is what is usual
-    since then, and nothing counts from before a counter's meaning changed.
+    The time in which an alert about a loss fired, or a probe ran, is left out; a loss that was accepted is what is
+    usual since then, and nothing counts from before a counter's meaning changed.
 
     Args:
         go_on: called now and then.

@@ -157,7 +157,7 @@ class Deck:
         config = home / "demo.yaml" if self._demo is not None else self._config
         if config is not None:
             told["TIERDECK_CONFIG_FILE"] = str(config.absolute())
-        if self._settings.kube_context:
+        if self._settings.kube_context and self._demo is None:
             told["TIERDECK_KUBE_CONTEXT"] = self._settings.kube_context
         if self._settings.prometheus_address:
             told["TIERDECK_PROMETHEUS_URL"] = self._settings.prometheus_url.get_secret_value()
