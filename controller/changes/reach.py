@@ -62,7 +62,7 @@ FIELDS = frozenset(
         "sizeLimit",
         "l1SizeGB",
         "sizeGB",
-        "limit_bytes",
+        "limit_gb",
         "replicas",
     }
 )
@@ -75,6 +75,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=-]*")
 _ADDRESS = re.compile(
     r"/(?:api|apis/[a-z0-9.-]+)/(?P<version>[a-z0-9]+)/namespaces/(?P<ns>[^/]+)/(?P<what>[^/]+)/(?P<name>[^/]+)"
 )
+
+_QUOTA = re.compile(r"http://[^/@?#\s]+/quota/[^/?#\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,9 @@ def touched(write: Write) -> Sequence[Touched] | str:
 
 def misled(write: Write) -> str:
     """Why a write does not go where it says that it goes; empty: it does."""
+    if write.surface is Surface.LMCACHE_QUOTA:
+        is_quota = _QUOTA.fullmatch(write.address) and write.ref.kind == "LMCacheQuota"
+        return "" if is_quota else f"{write.address} is no quota of LMCache's coordinator."
     if write.surface is not Surface.KUBERNETES:
         return ""
     ref, match = write.ref, _ADDRESS.fullmatch(write.address)

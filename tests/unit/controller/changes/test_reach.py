@@ -155,5 +155,14 @@ def test_a_write_goes_where_it_says_that_it_goes(address: str, version: str) -> 
     assert misled(one) == ""
     assert misled(replace(one, address=address, api_version=version))
     assert misled(replace(one, address="http://lab/admin", surface=Surface.LAB)) == ""
+    quota = replace(one, ref=ObjectRef("LMCacheQuota", "a", "c/x"), surface=Surface.LMCACHE_QUOTA)
+    assert misled(replace(quota, address="http://10.0.0.7:9300/quota/x")) == ""
+    for wrong in (
+        "http://10.0.0.7:9300/quota/x/../../admin",
+        "http://a@b/quota/x",
+        "file:///quota/x",
+        "http://b/x?/quota/x",
+    ):
+        assert misled(replace(quota, address=wrong))
     core = replace(one, ref=ObjectRef("ConfigMap", "a", "b"), api_version="v1")
     assert misled(replace(core, address="/api/v1/namespaces/a/configmaps/b")) == ""
