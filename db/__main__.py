@@ -1,11 +1,13 @@
-"""`python -m db upgrade | status | backup FILE`: the store's own command."""
+"""`python -m db upgrade | status | backup FILE | grants`: the store's own command."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
+from db.grants import grants
 from db.store import Store
 from tierdeck.errors import TierdeckError
 from tierdeck.settings import load_settings
@@ -30,10 +32,20 @@ def _parser() -> argparse.ArgumentParser:
     backup = commands.add_parser("backup", help="copy the store to a file")
     backup.add_argument("file", type=Path, metavar="FILE")
     backup.add_argument("--force", action="store_true", help="overwrite the file")
+    told = commands.add_parser("grants", help="print SQL that gives each process its rights in PostgreSQL")
+    told.add_argument("--prefix", default="tierdeck", type=_name, help="of the roles' names (default: tierdeck)")
     return parser
 
 
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,30}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} can't begin a role's name: small letters, digits and _ only")
+    return text
+
+
 def _run(options: argparse.Namespace) -> str:
+    if options.command == "grants":
+        return grants(options.prefix).rstrip()
     url = load_settings().store_url
     with Store.open(url, migrate=options.command == "upgrade") as store:
         if options.command == "status":

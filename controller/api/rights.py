@@ -26,6 +26,7 @@ READ = ("get", "list", "watch")
 """All that observing needs; a test holds the chart's role to it."""
 WRITE = ("patch", "update")
 """All that changing takes; nothing is ever made or deleted."""
+_LMCACHE_ENGINES = Resource("lmcache.lmcache.ai", ("v1alpha1",), "lmcacheengines", "LMCacheEngine", is_custom=True)
 WRITABLE = (
     DEPLOYMENTS,
     STATEFUL_SETS,
@@ -35,6 +36,7 @@ WRITABLE = (
     JUMPSTART_MODELS,
     VLLM_RUNTIMES,
     VLLM_ROUTERS,
+    _LMCACHE_ENGINES,
 )
 """What changes are written to."""
 _BESIDES = (
@@ -44,6 +46,7 @@ _BESIDES = (
     Resource("discovery.k8s.io", ("v1",), "endpointslices", "EndpointSlice"),
     Resource("kueue.x-k8s.io", ("v1beta1",), "localqueues", "LocalQueue"),
     Resource(HYPERPOD_GROUP, ("v1alpha1",), "inferencegatewayconfigs", "InferenceGatewayConfig"),
+    _LMCACHE_ENGINES,
 )
 """What plans and preflights ask for beside what is watched."""
 _BESIDES_OF_CLUSTER = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from controller.api.errors import ForbiddenError, NotServedError
 from controller.objects import Objects, Raw
+from controller.reading.fields import text
 from controller.resources import CONFIG_MAPS, RESOURCES, path_of
 from tierdeck.deployed import ObjectRef
 
@@ -53,9 +54,10 @@ class MemoryReader:
             version = f"{known.group}/{known.versions[0]}" if known.group else known.versions[0]
             return path_of(known, ref.namespace, ref.name), version
         for one, raw in self.others:
-            if one.kind == ref.kind and isinstance(version := raw.get("apiVersion"), str):
+            stated = text(raw, "apiVersion")
+            if one.kind == ref.kind and stated:
                 inside = f"/namespaces/{ref.namespace}" if ref.namespace else ""
-                return f"/apis/{version}{inside}/{ref.kind.lower()}s/{ref.name}", version
+                return f"/apis/{stated}{inside}/{ref.kind.lower()}s/{ref.name}", stated
         raise NotServedError(f"the API server has no {ref.kind}")
 
     def _refuse(self, what: str) -> None:

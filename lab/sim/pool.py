@@ -189,10 +189,10 @@ class Pool:
         return free
 
     def resize(self, size_bytes: int) -> None:
-        """Give every worker an equal share of a new size; what no longer fits goes."""
-        share = size_bytes // len(self.workers)
-        for worker in self.workers:
-            worker.capacity_bytes = share
+        """Give every worker an equal share of a new size, to the byte; what no longer fits goes."""
+        share, rest = divmod(size_bytes, len(self.workers))
+        for index, worker in enumerate(self.workers):
+            worker.capacity_bytes = share + (index < rest)
         self.chunks.resize(self.capacity_bytes)
 
     def _evicted(self, chunk: int) -> None:

@@ -17,7 +17,7 @@ from controller.changes.kube.parts import Parts
 from controller.changes.kube.reader import KubeReader
 from controller.changes.kube.rollout import Patience
 from controller.changes.kube.verify import Verifier
-from controller.changes.planner import Look
+from controller.changes.planner import Look, Reader
 from controller.objects import Objects
 from tests.cluster.workloads import engine_deployment
 from tests.support.cluster import Cluster
@@ -66,9 +66,9 @@ def args_edit(before: object, share: str) -> FieldEdit:
     return FieldEdit(ARGS, before, [*before[:-1], share])
 
 
-def write_of(reader: object, ref: ObjectRef, *edits: FieldEdit) -> Write:
-    assert hasattr(reader, "address_of")
-    return Write(ref, *reader.address_of(ref), edits)
+def write_of(reader: Reader, ref: ObjectRef, *edits: FieldEdit) -> Write:
+    address, version = reader.address_of(ref)
+    return Write(ref, address, version, edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,14 @@ class Changing:
         self.api = api or Api.of(cluster.client())
         self.reader = KubeReader(self.api)
         made = Parts(self.look, (TinyPlanner(),), lambda *_: Fine(), lambda *_: PROOF)
-        self.patience = Patience(unscheduled=1.0)
-        verifier = Verifier(self.reader, time.time, self.look, fetch=lambda _url: None, patience=self.patience)
-        self.changer = KubernetesChanger(self.api, replace(made, **parts), verifier)  # type: ignore[arg-type]
+        self._parts: Parts = replace(made, **parts)  # type: ignore[arg-type]
+        self.wait_for_nodes(60.0)
+
+    def wait_for_nodes(self, seconds: float) -> None:
+        """For how long a pod may be without a node, or not even be made."""
+        patience = Patience(unscheduled=seconds)
+        verifier = Verifier(self.reader, time.time, self.look, fetch=lambda _url: None, patience=patience)
+        self.changer = KubernetesChanger(self.api, self._parts, verifier)
 
     @property
     def ref(self) -> ObjectRef:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from controller.api.client import Api
 from controller.api.mirror import Mirror
 from controller.api.watches import Watches
+from controller.backends import BACKENDS
 from controller.changes.changer import Progress, Verified
 from controller.changes.kube.changer import KubernetesChanger
 from controller.changes.kube.parts import Parts
@@ -17,6 +18,7 @@ from controller.changes.kube.reader import KubeReader
 from controller.changes.kube.rollout import Patience
 from controller.changes.kube.verify import Verifier
 from controller.changes.planners import PLANNERS
+from controller.inventory import Inventory
 from controller.objects import Objects
 from tests.cluster.hyperpod import endpoint
 from tests.cluster.rendering import API, KIND, SYSTEM
@@ -39,7 +41,12 @@ class Unchecked:
 class ChangingHyperpod:
     """The endpoint `chat` of one namespace, and changes of it."""
 
-    def __init__(self, cluster: Cluster, namespace: str) -> None:
+    def __init__(self, cluster: Cluster, namespace: str, name: str = "chat") -> None:
+        """
+        Args:
+            name: of what is changed.
+        """
+        self.name = name
         self.cluster, self.namespace, self.rest = cluster, namespace, cluster.rest
         self.api = Api.of(cluster.client())
         parts = Parts(self.look, PLANNERS, lambda *_: Unchecked(), lambda *_: _NO_PROOF)
@@ -50,7 +57,7 @@ class ChangingHyperpod:
 
     def make(self, **spec: object) -> None:
         """The endpoint, rendered and ready."""
-        self.rest.apply(endpoint(self.namespace, **spec), manager="kubectl-client-side-apply")
+        self.rest.apply(endpoint(self.namespace, "chat", **spec), manager="kubectl-client-side-apply")
         self.cluster.wait_until(
             lambda: self.config().get("status", {}).get("state") == "DeploymentComplete", "an endpoint that is ready"
         )
@@ -58,7 +65,11 @@ class ChangingHyperpod:
 
     def look(self) -> Objects:
         mirror = Mirror("east")
-        Watches(self.api, mirror, (self.namespace, SYSTEM), threading.Event()).list_once()
+        watches = Watches(self.api, mirror, (self.namespace, SYSTEM), threading.Event())
+        watches.list_once()
+        objects = mirror.look()
+        Inventory(BACKENDS, (), ()).look(objects, (), time.time())
+        watches.ask(objects.asked)
         return mirror.look()
 
     def config(self) -> Manifest:
@@ -84,7 +95,7 @@ class ChangingHyperpod:
         return [one for one in found if one["metadata"].get("labels", {}).get("app") == "chat"]
 
     def change(self, wish: Wish) -> Change:
-        return Change("east", f"{self.namespace}/chat", wish, "ann", "", "key", 0.0, {"strategy": "prefixaware"})
+        return Change("east", f"{self.namespace}/{self.name}", wish, "ann", "", "key", 0.0, {"strategy": "prefixaware"})
 
     def planned(self, wish: Wish, reverted: Change | None = None) -> Plan:
         plan = self.changer.plan(self.change(wish), reverted)

@@ -44,6 +44,8 @@ def test_a_strategy_is_switched_and_back_by_one_field(chat: ChangingHyperpod) ->
     assert chat.spec() == {**before, "intelligentRoutingSpec": routing}
     assert chat.owned() == {"f:intelligentRoutingSpec": {"f:routingStrategy": {}}}
     assert chat.router_args()[-1] == "roundrobin"
+    back = chat.planned(Wish(strategy="prefixaware"), change)
+    assert any("in the worst case the one engine pod restarts" in one for one in back.warnings)
     _, told = chat.made(Wish(strategy="prefixaware"), change)
     assert told.progress is Progress.DONE, told
     assert chat.spec() == before

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from controller.api.client import Api
-from controller.api.errors import ApiFailingError
+from controller.api.errors import ApiFailingError, NotServedError
 from controller.changes.changer import DeniedError, DriftedError
 from controller.changes.kube.ownership import holders
-from controller.resources import DEPLOYMENTS
+from controller.resources import DEPLOYMENTS, HYPERPOD_GROUP
 from tests.cluster.changing import (
     ARGS,
     ENV,
@@ -186,47 +187,55 @@ def test_an_object_that_is_gone_is_not_made_anew(cluster: Cluster, changing: Cha
 
 
 def test_a_policy_of_the_cluster_that_denies_is_told_in_its_words(cluster: Cluster, changing: Changing) -> None:
-    group = "admissionregistration.k8s.io"
-    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments"]}
-    policy: Manifest = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": changing.namespace},
-        "spec": {
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "!object.spec.template.spec.containers[0].args.exists(a, a == '0.8')",
-                             "message": "L0 below 0.85 takes a ticket"}],
-        },
-    }  # fmt: skip
-    spaces = {"matchLabels": {"kubernetes.io/metadata.name": changing.namespace}}
-    binding: Manifest = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": changing.namespace},
-        "spec": {"policyName": changing.namespace, "validationActions": ["Deny"],
-                 "matchResources": {"namespaceSelector": spaces}},
-    }  # fmt: skip
+    no = {
+        "expression": "!object.spec.template.spec.containers[0].args.exists(a, a == '0.8')",
+        "message": "L0 below 0.85 takes a ticket",
+    }
     plan = changing.planned(L0)
-    cluster.rest.apply(policy)
-    cluster.rest.apply(binding)
-    try:
-        told: list[str] = []
-
-        def is_denied() -> bool:  # the API server takes a moment to know a policy
-            try:
-                changing.changer.preview(plan, 1.0)
-            except DeniedError as error:
-                told.append(str(error))
-            return bool(told)
-
-        cluster.wait_until(is_denied, "the policy")
-        assert "L0 below 0.85 takes a ticket" in told[0]
+    with installed(cluster, *policy(changing.namespace, "deployments", no)):
+        assert "L0 below 0.85 takes a ticket" in denied(changing, plan)
         with pytest.raises(DeniedError, match="takes a ticket"):
             changing.changer.apply(plan, "")
         assert changing.live()["metadata"]["generation"] == 1
+
+
+def policy(namespace: str, plural: str, validation: dict[str, str]) -> tuple[Manifest, Manifest]:
+    """What forbids updates of a kind in one namespace, and its binding."""
+    api, metadata = "admissionregistration.k8s.io/v1", {"name": namespace}
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [plural]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [validation]}
+    inside = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+    bound = {"policyName": namespace, "validationActions": ["Deny"], "matchResources": inside}
+    return (
+        {"apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec},
+        {"apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata, "spec": bound},
+    )
+
+
+@contextmanager
+def installed(cluster: Cluster, *objects: Manifest) -> Iterator[None]:
+    for one in objects:
+        cluster.rest.apply(one)
+    try:
+        yield
     finally:
-        cluster.rest.delete(binding)
-        cluster.rest.delete(policy)
+        for one in reversed(objects):
+            cluster.rest.delete(one)
+
+
+def denied(changing: Changing, plan: Plan) -> str:
+    """What a preview is denied with, once the API server knows the policy."""
+    told: list[str] = []
+
+    def is_denied() -> bool:
+        try:
+            changing.changer.preview(plan, 1.0)
+        except DeniedError as error:
+            told.append(str(error))
+        return bool(told)
+
+    changing.cluster.wait_until(is_denied, "the policy")
+    return told[0]
 
 
 @pytest.mark.parametrize("edit", [
@@ -279,21 +288,45 @@ def test_a_field_that_another_one_owns_is_taken_away_in_one_write(cluster: Clust
 
 
 def test_an_item_of_a_list_without_keys_leaves_the_others_as_they_are(cluster: Cluster, namespace: str) -> None:
-    made = endpoint(namespace)
-    variables = made["spec"]["worker"]["environmentVariables"]
-    variables.append({"name": "HF_TOKEN", "value": CANARY})
-    cluster.rest.apply(made, manager="kubectl-client-side-apply")
+    variables = [{"name": "PYTHONHASHSEED", "value": "0"}, {"name": "HF_TOKEN", "value": CANARY}]
+    spec = {"model": {"modelId": "an-llm"}, "server": {"instanceType": "ml.g6e.4xlarge"}}
+    ref = ObjectRef("JumpStartModel", namespace, "chat")
+    model: Manifest = {
+        "apiVersion": f"{HYPERPOD_GROUP}/v1",
+        "kind": ref.kind,
+        "metadata": {"name": ref.name, "namespace": namespace},
+        "spec": spec | {"environmentVariables": variables},
+    }
+    cluster.rest.apply(model, manager="kubectl-client-side-apply")
     changing = Changing(cluster, namespace)
-    ref = ObjectRef("InferenceEndpointConfig", namespace, "chat")
-    path = ("spec", "worker", "environmentVariables", f"[name={SIZE}]")
+    path = ("spec", "environmentVariables", f"[name={SIZE}]")
     plan = Plan((write_of(changing.reader, ref, FieldEdit(path, ABSENT, {"name": SIZE, "value": "40"})),))
     preview = changing.changer.preview(plan, 1.0)
     assert CANARY not in preview.diff
     assert changing.changer.apply(preview.plan, "")
     live = changing.reader.get(ref)
     assert live is not None
-    assert live["spec"]["worker"]["environmentVariables"] == [*variables, {"name": SIZE, "value": "40"}]
+    assert live["spec"]["environmentVariables"] == [*variables, {"name": SIZE, "value": "40"}]
     assert live["metadata"]["generation"] == 2
+
+
+def test_a_secret_that_the_server_repeats_is_not_told(cluster: Cluster, namespace: str) -> None:
+    made = endpoint(namespace)
+    made["spec"]["worker"]["environmentVariables"].append({"name": "HF_TOKEN", "value": CANARY})
+    cluster.rest.apply(made, manager="kubectl-client-side-apply")
+    repeats = {
+        "expression": f"!object.spec.worker.environmentVariables.exists(v, v.name == '{SIZE}')",
+        "messageExpression": "'there is ' + object.spec.worker.environmentVariables.map(v, v.value).join(' ')",
+    }
+    rules = policy(namespace, "inferenceendpointconfigs", repeats)
+    changing = Changing(cluster, namespace)
+    path = ("spec", "worker", "environmentVariables", f"[name={SIZE}]")
+    edit = FieldEdit(path, ABSENT, {"name": SIZE, "value": "40"})
+    plan = Plan((write_of(changing.reader, ObjectRef("InferenceEndpointConfig", namespace, "chat"), edit),))
+    with installed(cluster, *rules):
+        words = denied(changing, plan)
+    assert "there is 0 (not shown) 40" in words
+    assert CANARY not in words
 
 
 def test_an_endpoint_that_is_not_there_is_said(changing: Changing, cluster: Cluster) -> None:
@@ -304,76 +337,38 @@ def test_an_endpoint_that_is_not_there_is_said(changing: Changing, cluster: Clus
     assert refusal.code == "unreadable"
 
 
-def account(cluster: Cluster, namespace: str, name: str, *rules: Manifest) -> Api:
-    """An API server as a service account with these rules, once they hold."""
-    meta = {"name": name, "namespace": namespace}
-    group = "rbac.authorization.k8s.io"
-    cluster.rest.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
-    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": f"{namespace}-{name}"}}
-    binding = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": f"{namespace}-{name}"},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": f"{namespace}-{name}"},
-        "subjects": [{"kind": "ServiceAccount", **meta}],
-    }
-    cluster.rest.apply(role | {"rules": list(rules)})
-    cluster.rest.apply(binding)
-    return Api.of(cluster.client_with(cluster.token_for(namespace, name)))
-
-
-READS: Manifest = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
-PATCHES: Manifest = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["patch", "update"]}
-
-
-def test_without_the_right_the_rule_that_grants_it_is_named(cluster: Cluster, changing: Changing) -> None:
-    poor = Changing(cluster, changing.namespace, account(cluster, changing.namespace, "poor", READS))
-    cluster.wait_until(lambda: _sees(poor), "the role")
-    plan = poor.planned(L0)
-    with pytest.raises(DeniedError, match="cannot patch resource") as denied:
-        poor.changer.preview(plan, 1.0)
-    assert '{apiGroups: ["apps"], resources: [deployments], verbs: [patch]}' in denied.value.hint
-    assert poor.changer.may_write(f"{changing.namespace}/engine") == (
-        '- {apiGroups: [""], resources: [configmaps], verbs: [patch, update]}',
-        '- {apiGroups: ["apps"], resources: [deployments], verbs: [patch, update]}',
-    )
-    assert changing.changer.may_write(f"{changing.namespace}/engine") == ()
-
-
-def _sees(one: Changing) -> bool:
-    objects = one.look()
-    return not objects.blind.keys() & {DEPLOYMENTS}
-
-
-def test_in_the_approvers_name_the_clusters_own_rights_count(cluster: Cluster, changing: Changing) -> None:
+def test_what_was_written_of_several_objects_is_counted_and_not_written_again(
+    cluster: Cluster, changing: Changing
+) -> None:
     space = changing.namespace
-    acts: Manifest = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
-    api = account(cluster, space, "controller", READS, acts)
-    mine = Changing(cluster, space, api, impersonates=True)
-    cluster.wait_until(lambda: _sees(mine), "the role")
-    plan = mine.planned(L0)
-    with pytest.raises(DeniedError, match='User "ann" cannot patch resource'):
-        mine.changer.apply(plan, "ann")
-    group = "rbac.authorization.k8s.io"
-    meta = {"name": "ann", "namespace": space}
-    cluster.rest.apply({"apiVersion": f"{group}/v1", "kind": "Role", "metadata": meta, "rules": [PATCHES]})
-    cluster.rest.apply(
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "RoleBinding",
-            "metadata": meta,
-            "roleRef": {"apiGroup": group, "kind": "Role", "name": "ann"},
-            "subjects": [{"kind": "User", "apiGroup": group, "name": "ann"}],
-        }
-    )
+    settings: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "router", "namespace": space}}
+    cluster.rest.apply(settings | {"data": {"a": "1"}, "immutable": True}, manager="kubectl")
+    first = changing.planned(L0).writes[0]
+    ref = ObjectRef("ConfigMap", space, "router")
+    second = write_of(changing.reader, ref, FieldEdit(("data", "a"), "1", "2"))
+    with pytest.raises(DeniedError, match="field is immutable") as denied:
+        changing.changer.apply(Plan((first, second)), "")
+    assert denied.value.written == 1
+    with pytest.raises(DeniedError) as denied:
+        changing.changer.apply(Plan((first, second)), "")
+    assert denied.value.written == 1
+    assert changing.live()["metadata"]["generation"] == 2
+    cluster.rest.delete(settings)
+    with pytest.raises(DriftedError, match="is not there any more") as drifted:
+        changing.changer.apply(Plan((first, second)), "")
+    assert drifted.value.written == 1
 
-    def is_written() -> bool:  # the API server takes a moment to know a role
-        try:
-            return mine.changer.apply(plan, "ann")
-        except DeniedError:
-            return False
 
-    cluster.wait_until(is_written, "ann's right")
-    assert changing.field(ARGS) == ["--model", "an/llm", FLAG, "0.8"]
-    with pytest.raises(DeniedError, match="bob"):
-        mine.changer.apply(mine.planned(Wish(l0=L0Wish(share=0.7))), "bob")
+def test_kinds_that_are_not_watched_are_found_where_the_server_has_them(changing: Changing) -> None:
+    reader = changing.reader
+    space = reader.get(ObjectRef("Namespace", "", changing.namespace))
+    assert space is not None
+    assert space["metadata"]["name"] == changing.namespace
+    ref = ObjectRef("CustomResourceDefinition", "", "vllmrouters.production-stack.vllm.ai")
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/vllmrouters.production-stack.vllm.ai"
+    assert reader.address_of(ref) == (path, "apiextensions.k8s.io/v1")
+    assert reader.get(ObjectRef("Service", changing.namespace, "none")) is None
+    assert reader.get(ObjectRef("NoSuchKind", changing.namespace, "x")) is None
+    with pytest.raises(NotServedError, match="no NoSuchKind"):
+        reader.address_of(ObjectRef("NoSuchKind", changing.namespace, "x"))
+    assert list(reader.list(f"/apis/policy/v1/namespaces/{changing.namespace}/poddisruptionbudgets")) == []

@@ -13,7 +13,7 @@ import yaml
 
 from alerting.export.options import RuleOptions
 from alerting.export.rule_file import own_rule_file
-from controller.api.rights import WRITABLE, change_cluster_rules, change_rules, rules
+from controller.api.rights import rules
 from tests.support.helm import CHART, Helm, one_of
 from tests.support.kube_rest import Manifest
 from tierdeck.settings import Settings
@@ -264,48 +264,6 @@ def test_the_roles_are_the_rules_that_observing_needs_and_no_more(helm: Helm) ->
     bare = helm.template(SETS["namespaces"])
     assert not [one for one in bare if one["kind"].startswith("ClusterRole")]
     assert not [one for one in helm.template(SETS["without the API"]) if "Role" in one["kind"]]
-
-
-def test_rights_to_change_come_in_a_role_of_their_own_and_only_where_they_are_asked_for(helm: Helm) -> None:
-    assert not [one for one in helm.template() if one["metadata"]["name"].endswith("-change")]
-    role = as_set(one_of(helm.template(CHANGES), "ClusterRole", "serving-deck-tierdeck-change")["rules"])
-    inside, above = (
-        as_set(yaml.safe_load(text)) for text in (change_rules(), change_cluster_rules(impersonates=False))
-    )
-    assert role == inside | above
-    verbs = {verb for _, _, some in role for verb in some}
-    assert verbs == {"get", "list", "patch", "update", "create"}
-    assert [plural for _, plural, some in role if "create" in some] == ["selfsubjectaccessreviews"]
-    assert {plural for _, plural, some in role if "patch" in some} == {one.plural for one in WRITABLE}
-    split = helm.template({**CHANGES, "namespaces": ["a", "b"]})
-    parts = [one for one in split if one["kind"] == "Role" and one["metadata"]["name"].endswith("-change")]
-    assert [(one["metadata"]["namespace"], as_set(one["rules"])) for one in parts] == [("a", inside), ("b", inside)]
-    assert as_set(one_of(split, "ClusterRole", "serving-deck-tierdeck-change")["rules"]) == above
-    bare = helm.template({**CHANGES, "rights": {"create": False}})
-    assert not [one for one in bare if "Role" in one["kind"]]
-
-
-def test_to_write_as_another_is_a_right_only_where_it_is_asked_for(helm: Helm) -> None:
-    changes = {"changes": {**CHANGES["controller"]["changes"], "impersonate": True}}
-    role = one_of(helm.template({"controller": changes}), "ClusterRole", "serving-deck-tierdeck-change")
-    assert as_set(role["rules"]) == as_set(
-        yaml.safe_load("\n".join((change_rules(), change_cluster_rules(impersonates=True))))
-    )
-
-
-def test_the_file_of_what_may_be_changed_reaches_the_controller_alone(helm: Helm) -> None:
-    objects = helm.template(CHANGES)
-    file = one_of(objects, "ConfigMap", "deck-tierdeck-changes")["data"]["changes.yaml"]
-    assert yaml.safe_load(file) == CHANGES["controller"]["changes"]["policy"]
-    told = {one["name"]: environment(one) for one in containers(objects)}
-    assert told["controller"]["TIERDECK_CHANGES_FILE"] == "/etc/tierdeck/changes/changes.yaml"
-    assert (
-        told["controller"]["TIERDECK_CHANGES_SECOND_PERSON"]
-        == told["console"]["TIERDECK_CHANGES_SECOND_PERSON"]
-        == "true"
-    )
-    mounts = {one["name"]: {mount["mountPath"] for mount in one["volumeMounts"]} for one in containers(objects)}
-    assert [name for name, paths in mounts.items() if "/etc/tierdeck/changes" in paths] == ["controller"]
 
 
 def as_set(given: list[Manifest]) -> set[tuple[str, str, frozenset[str]]]:

@@ -126,6 +126,7 @@ class Plan:
         warnings: what a person should know before confirming, one sentence each: the worst case, the price of a
             revert, what is taken over from whom.
         exports_only: it may not be written here, since a GitOps tool owns the object; why.
+        back_warnings: what a person should know before reverting it, one sentence each.
     """
 
     writes: tuple[Write, ...]
@@ -135,6 +136,7 @@ class Plan:
     strategy: str = ""
     warnings: tuple[str, ...] = ()
     exports_only: str = ""
+    back_warnings: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> frozenset[str]:

@@ -44,6 +44,8 @@ _KEYED = re.compile(
     r"([\"']?\b(?:[A-Za-z0-9]+[-_])*(?:key|token|password|secret|credentials?)\b[\"']?)(\s*:\s*)(\S[^,}\n]*)", re.I
 )
 _SECRET_FLAG = re.compile(r"--(?:[a-z0-9]+[-_])*(?:key|token|password|secret|credentials?)", re.I)
+_LEAST = 4
+"""Of fewer characters, a value is in any sentence."""
 _OPEN = frozenset({"session_key"})
 """Names that sound secret and are not."""
 
@@ -66,6 +68,18 @@ def shown(value: object) -> object:
         kept = {key: shown(one) for key, one in value.items()}
         return kept | {"value": stated if is_shown(name, stated) else HIDDEN}
     return {key: shown(one) for key, one in value.items()}
+
+
+def hidden_values(value: object) -> frozenset[str]:
+    """Values of variables that may not be shown, so that they can be taken out of somebody else's words."""
+    if isinstance(value, list):
+        return frozenset().union(*map(hidden_values, value))
+    if not isinstance(value, dict):
+        return frozenset()
+    name, stated = value.get("name"), value.get("value")
+    if isinstance(name, str) and isinstance(stated, str) and len(stated) >= _LEAST and not is_shown(name, stated):
+        return frozenset({stated})
+    return frozenset().union(*map(hidden_values, value.values()))
 
 
 def _words(found: list[object]) -> list[object]:

@@ -66,16 +66,20 @@ class Wish:
         strategy: as the router in use spells it.
         l1_bytes: of one replica, all its tensor-parallel ranks together; 0: off.
         l2_bytes: of the whole pool.
+        salt: whose L2 it is, where a coordinator keeps a quota by cache salt; empty: of requests without one.
     """
 
     strategy: str = ""
     l0: L0Wish | None = None
     l1_bytes: int | None = None
     l2_bytes: int | None = None
+    salt: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.strategy) == self.is_resize:
             raise ValueError("a change asks for a strategy, or for sizes")
+        if self.salt and self.l2_bytes is None:
+            raise ValueError("a cache salt has a size of L2 only")
 
     @property
     def is_resize(self) -> bool:
@@ -87,5 +91,6 @@ class Wish:
         parts = [self.strategy] if self.strategy else []
         parts += [f"L0 {self.l0.text}"] if self.l0 is not None else []
         parts += [f"L1 {format_size(self.l1_bytes)}"] if self.l1_bytes is not None else []
-        parts += [f"L2 {format_size(self.l2_bytes)}"] if self.l2_bytes is not None else []
+        whose = f" of the cache salt {self.salt}" if self.salt else ""
+        parts += [f"L2 {format_size(self.l2_bytes)}{whose}"] if self.l2_bytes is not None else []
         return ", ".join(parts)

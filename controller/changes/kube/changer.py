@@ -14,6 +14,7 @@ from controller.changes.kube.parts import Elsewhere, Parts
 from controller.changes.kube.reader import KubeReader
 from controller.changes.kube.revert import plan_back
 from controller.changes.kube.rights import WriteRights
+from controller.changes.kube.rollout import Patience
 from controller.changes.kube.verify import Verifier
 from controller.changes.kube.writer import Writer, as_person, version_of
 from controller.changes.planner import Look
@@ -33,20 +34,25 @@ from tierdeck.deployed import Component, Deployed, ObjectRef
 class KubernetesChanger:
     """One cluster's changer; remembers nothing between two calls."""
 
-    def __init__(self, api: Api, parts: Parts, verifier: Verifier | None = None) -> None:
+    def __init__(
+        self, api: Api, parts: Parts, verifier: Verifier | None = None, *, rolling_seconds: float = 3600.0
+    ) -> None:
         """
         Args:
             verifier: None: one that reads from this API server, with the usual patience.
+            rolling_seconds: the longest that a rollout may take.
         """
         self._parts = parts
         self._reader = KubeReader(api)
         self._writer = Writer(api, parts.by_hand)
         self._rights = WriteRights(api)
-        self._verifier = verifier or Verifier(self._reader, parts.clock, parts.objects, self._routers)
+        patience = Patience(rolling=rolling_seconds)
+        reads = Verifier(self._reader, parts.clock, parts.objects, self._routers, patience=patience)
+        self._verifier = verifier or reads
 
     def plan(self, change: Change, reverted: Change | None) -> Plan | tuple[Refusal, ...]:
         objects = self._parts.objects()
-        deployed = next((one for one in self._deployed(objects) if one.endpoint == change.endpoint), None)
+        deployed = self._named(objects, change.endpoint)
         if deployed is None:
             reason = f"there is no endpoint {change.endpoint} in the cluster now, or it can't be seen"
             return (Refusal("unreadable", reason, "See `tierdeck inventory` for what can't be seen."),)
@@ -125,12 +131,17 @@ class KubernetesChanger:
         Raises:
             TierdeckError: of a kind of `controller.api.errors`.
         """
-        found = next((one for one in self._deployed(self._parts.objects()) if one.endpoint == endpoint), None)
+        found = self._named(self._parts.objects(), endpoint)
         return self._rights.missing(found) if found is not None else ()
 
+    def _named(self, objects: Objects, name: str) -> Deployed | None:
+        """The endpoint of that name; else the pool."""
+        seen = self._deployed(objects)
+        own = [one for one in seen if one.endpoint == name]
+        return next(iter([*own, *(one for one in seen if one.is_pool and one.name == name)]), None)
+
     def _deployed(self, objects: Objects) -> tuple[Deployed, ...]:
-        seen = Inventory(BACKENDS, (), ()).look(objects, (), self._parts.clock()).sighting.deployed
-        return tuple(one for one in seen if not one.is_pool)
+        return Inventory(BACKENDS, (), ()).look(objects, (), self._parts.clock()).sighting.deployed
 
     def _of_planner(self, look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
         backend = look.deployed.backend

@@ -11,7 +11,7 @@ from controller.changes.kube.writer import in_words
 from controller.changes.planner import Reader
 from controller.reading.commands import Command
 from tierdeck.changes.change import Change
-from tierdeck.changes.plan import ABSENT, Carried, Carrying, FieldEdit, Json, Plan, Refusal, Write
+from tierdeck.changes.plan import ABSENT, Carried, Carrying, FieldEdit, Json, Plan, Refusal, Surface, Write
 
 _NO_PLAN = "change {id} has no stored plan: nothing is known of what it wrote"
 
@@ -37,7 +37,10 @@ def plan_back(reverted: Change, reader: Reader) -> Plan | tuple[Refusal, ...]:
     backs = [back for one in plan.carries if (back := _carried_back(one, edits)) is not None]
     carries = tuple(one for one in backs if one.workload in written or not _is_default(one))
     strategy = reverted.was.get("strategy", "") if plan.strategy else ""
-    return replace(plan, writes=writes, carries=carries, strategy=strategy, warnings=(), exports_only="")
+    said = plan.back_warnings
+    return replace(
+        plan, writes=writes, carries=carries, strategy=strategy, warnings=said, exports_only="", back_warnings=()
+    )
 
 
 def _back(write: Write) -> Write:
@@ -55,6 +58,8 @@ def _strange(write: Write, reader: Reader, never: Mapping[Path, Json]) -> list[R
     Args:
         never: what stood in a field that goes back to something else, by path: the change may not have got so far.
     """
+    if write.surface is not Surface.KUBERNETES:
+        return []  # its own writer looks before it writes
     live = reader.get(write.ref)
     if live is None:
         return [Refusal("changed_meanwhile", f"{write.ref} is not there any more")]
@@ -77,6 +82,8 @@ def _wanted(edit: FieldEdit) -> str:
 
 
 def _is_to_do(write: Write, reader: Reader) -> bool:
+    if write.surface is not Surface.KUBERNETES:
+        return True
     live = reader.get(write.ref) or {}
     return any(not same(get(live, edit.path), edit.after, edit.path) for edit in write.edits)
 

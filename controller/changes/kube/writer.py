@@ -26,7 +26,8 @@ from controller.changes.kube.rights import missing_rule
 from controller.objects import Raw
 from controller.reading.fields import text
 from tierdeck.changes.plan import ABSENT, FieldEdit, Write
-from tierdeck.changes.shown import HIDDEN, is_shown, shown
+from tierdeck.changes.shown import HIDDEN, hidden_values, is_shown, shown
+from tierdeck.errors import TierdeckError
 
 _TRIES = 5
 _MOST_WAIT_SECONDS = 10.0
@@ -114,7 +115,7 @@ class Writer:
                     raise
                 self._pause(max(error.seconds, _LEAST_WAIT_SECONDS))
             except (ForbiddenError, RefusedError, FieldConflictError) as error:
-                raise _denied(write, error) from error
+                raise _denied(write, error, live) from error
             except NotServedError as error:
                 raise DriftedError(f"{write.ref} is not there any more") from error
         raise ApiFailingError(
@@ -171,8 +172,12 @@ def _is(edit: FieldEdit, live: Raw, value: object) -> bool:
     return same(get(live, edit.path), value, edit.path)
 
 
-def _denied(write: Write, error: ForbiddenError | RefusedError | FieldConflictError) -> DeniedError:
-    words = str(shown(str(error))).rstrip(".")
+def _denied(write: Write, error: TierdeckError, live: Raw) -> DeniedError:
+    """The server's words, without values of the object that may not be shown."""
+    words = str(error)
+    for value in hidden_values(live):
+        words = words.replace(value, HIDDEN)
+    words = str(shown(words)).rstrip(".")
     if isinstance(error, ForbiddenError):
         rule = missing_rule(str(error))
         return DeniedError(f"{write.ref} may not be written: {words}", f"This rule grants it: {rule}" if rule else "")

@@ -36,6 +36,9 @@ class CurvinePlanner:
             return (
                 Refusal("unreadable", f"Pool {look.deployed.name} is no longer there.", "Look at the pools again."),
             )
+        if wish.salt:
+            reason = f"Pool {pool.name} keeps no quota by cache salt: only LMCache's coordinator does."
+            return (Refusal("not_possible", reason),)
         if wish.l2_bytes is None or wish.l0 is not None or wish.l1_bytes is not None:
             return (Refusal("not_possible", f"Pool {pool.name} is L2: it has no strategy, no L0 and no L1."),)
         if len(pool.workers) != 1:
@@ -66,7 +69,9 @@ def _workers(look: Look, pool: Pool, found: Found, count: int, wanted_bytes: int
         return refusals
     address, version = look.reader.address_of(found[0])
     write = Write(found[0], address, version, (FieldEdit(_PATH, count, wanted),))
-    return Plan((write,), warnings=tuple(_warnings(look, pool, found, wanted - count)))
+    more = wanted - count
+    back = (f"{_workers_of(more)} less: every chunk there is lost, while its file stays, so that reading it fails.",)
+    return Plan((write,), warnings=tuple(_warnings(look, pool, found, more)), back_warnings=back)
 
 
 def _no_set(pool: Pool) -> Refusal:

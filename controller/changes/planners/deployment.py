@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.changes.edits.errors import NotEditableError
 from controller.changes.planner import Look
+from controller.changes.planners.lmcache import plan_on_server
 from controller.changes.refused import RefusedError, refusal_of
 from controller.changes.workloads.resize import resize
 from controller.changes.workloads.strategy import switch
@@ -18,7 +19,9 @@ class DeploymentPlanner:
 
     def plan(self, look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
         try:
-            return switch(look, wish.strategy) if wish.strategy else resize(look, wish)
+            if wish.strategy:
+                return switch(look, wish.strategy)
+            return plan_on_server(look, wish) or resize(look, wish)
         except (RefusedError, NotEditableError) as error:
             return (refusal_of(error),)
 

@@ -13,7 +13,7 @@ from controller.changes.planner import Look
 from controller.changes.planners.hyperpod_l0 import l0_carried, l0_edits
 from controller.changes.planners.hyperpod_l1 import L1Now, dropped, l1_carried, l1_edits, l1_warnings, read_l1
 from controller.changes.planners.hyperpod_operator import operator_of, paused
-from controller.changes.planners.hyperpod_rendering import LOST, rendering_refusals, rendering_warnings
+from controller.changes.planners.hyperpod_rendering import LOST, back_warnings, rendering_refusals, rendering_warnings
 from controller.changes.planners.hyperpod_resource import HyperPodResource, read_resource
 from controller.changes.planners.hyperpod_routing import plan_strategy
 from tierdeck.changes.plan import Carried, FieldEdit, Plan, Refusal
@@ -72,7 +72,7 @@ def plan_of(
     if refusals:
         return tuple(refusals)
     said = (*rendering_warnings(found), *warnings)
-    return Plan((found.write(*edits),), tuple(carried), found.workloads, LOST, "", said)
+    return Plan((found.write(*edits),), tuple(carried), found.workloads, LOST, "", said, "", back_warnings(found))
 
 
 def _read_l1(found: HyperPodResource) -> L1Now:

@@ -40,20 +40,32 @@ def rendering_refusals(found: HyperPodResource) -> Iterator[Refusal]:
         )
 
 
+def back_warnings(found: HyperPodResource) -> tuple[str, ...]:
+    """The same of a revert, which is no planner's: whether L2 would come back is not looked at again."""
+    return (
+        _worst(found),
+        f"What was patched into the Deployments of {found.ref} since then, such as a mount for L2, is dropped by that.",
+    )
+
+
 def rendering_warnings(found: HyperPodResource) -> Iterator[str]:
     """The worst case, the price of a revert, and what is lost by hand."""
-    pods = len(found.pods())
-    engines = f"all {pods} engine pods restart" if pods != 1 else "the one engine pod restarts"
-    yield (
-        f"Any write to {found.ref} may make the operator render its Deployments anew: in the worst case {engines}, "
-        "and L0 and L1 are empty."
-    )
+    yield _worst(found)
     yield "A revert is another write: it costs the same again."
     yield "HyperPod has no canary: a second endpoint to try it on costs a second load balancer."
     for ref, raw in found.engines:
         hands = sorted({one for one, _ in writers(raw, _TEMPLATE) if one.lower().startswith(_BY_HAND)})
         if hands:
             yield f"What {', '.join(hands)} wrote to {ref} is dropped when the operator renders it anew."
+
+
+def _worst(found: HyperPodResource) -> str:
+    pods = len(found.pods())
+    engines = f"all {pods} engine pods restart" if pods != 1 else "the one engine pod restarts"
+    return (
+        f"Any write to {found.ref} may make the operator render its Deployments anew: in the worst case {engines}, "
+        "and L0 and L1 are empty."
+    )
 
 
 def _beyond(found: HyperPodResource, engine: Process) -> Iterator[str]:

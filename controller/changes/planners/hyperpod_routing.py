@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from controller.changes.planners.hyperpod_companions import companion_refusals, companion_warnings
 from controller.changes.planners.hyperpod_operator import paused
-from controller.changes.planners.hyperpod_rendering import LOST, rendering_refusals, rendering_warnings
+from controller.changes.planners.hyperpod_rendering import LOST, back_warnings, rendering_refusals, rendering_warnings
 from controller.changes.planners.hyperpod_resource import HyperPodResource
 from controller.changes.planners.hyperpod_schema import read_schema
 from controller.reading.fields import flag, text
@@ -58,7 +58,9 @@ def plan_strategy(found: HyperPodResource, strategy: str) -> Plan | tuple[Refusa
     if not carried:
         warnings.append("The router's pods don't state their strategy, so only its behaviour can prove it.")
     edit = FieldEdit(_FIELD, stated or ABSENT, strategy)
-    return Plan((found.write(edit),), carried, found.workloads, LOST, strategy, tuple(warnings))
+    return Plan(
+        (found.write(edit),), carried, found.workloads, LOST, strategy, tuple(warnings), "", back_warnings(found)
+    )
 
 
 def _carried(found: HyperPodResource, strategy: str) -> Iterator[Carried]:

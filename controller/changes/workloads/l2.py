@@ -12,13 +12,13 @@ from controller.changes.edits.quantities import gib_per_rank
 from controller.changes.refused import RefusedError
 from controller.changes.workloads.draft import Draft
 from controller.changes.workloads.place import Place
-from controller.reading.lmcache import FILE, Settings, uses_server
+from controller.reading.lmcache import FILE, Settings
 from controller.reading.processes import Process
 from controller.reading.sizes import gib_of, in_gib, ranks_of
 from tierdeck.tiers import Tier
 
 DISK_SIZE = "LMCACHE_MAX_LOCAL_DISK_SIZE"
-_POOL = "Change the pool itself: its workers' data directories (tierdeck pool), not the claim, whose size is cosmetic."
+POOL = "Change the pool itself: its workers' data directories (tierdeck pool), not the claim, whose size is cosmetic."
 
 
 def set_l2(draft: Draft, place: Place, size_bytes: int) -> None:
@@ -50,8 +50,6 @@ def refuse_l2(process: Process) -> None:
     """
     where, settings = process.where, Settings(process)
     remote, disk = settings.get("remote_url"), settings.get("local_disk")
-    if uses_server(process):
-        raise RefusedError("not_possible", f"{where}: an LMCache server holds L2, by the adapter that it is told")
     if remote is not None:
         raise RefusedError("not_possible", f"{where}: {_why_no_size(remote.value)}", _fix(remote.value))
     if process.environment.get(FILE) is not None:
@@ -79,7 +77,7 @@ def _why_no_size(remote: str) -> str:
 
 
 def _fix(remote: str) -> str:
-    return _POOL if _scheme(remote) in ("fs", "file") else ""
+    return POOL if _scheme(remote) in ("fs", "file") else ""
 
 
 def _scheme(remote: str) -> str:

@@ -13,6 +13,7 @@ from controller.changes.workloads.l0 import set_l0
 from controller.changes.workloads.l1 import set_l1, set_server_l1
 from controller.changes.workloads.l2 import set_l2
 from controller.changes.workloads.place import Place, place_in, refs_of
+from controller.changes.workloads.server_l2 import set_server_l2
 from controller.reading.configured import own_server
 from controller.reading.lmcache import uses_server
 from controller.reading.processes import is_server
@@ -52,28 +53,43 @@ def _edits(look: Look, draft: Draft, place: Place, wish: Wish) -> Iterator[Calla
     if wish.l1_bytes is not None:
         yield partial(_set_l1, look, draft, place, wish.l1_bytes)
     if wish.l2_bytes is not None:
-        yield partial(set_l2, draft, place, wish.l2_bytes)
+        yield partial(_set_l2, look, draft, place, wish.l2_bytes)
 
 
 def _set_l1(look: Look, draft: Draft, engine: Place, size_bytes: int) -> None:
-    if not uses_server(engine.process):
+    if uses_server(engine.process):
+        set_server_l1(draft, _server(look, draft, engine), size_bytes)
+    else:
         set_l1(draft, engine, size_bytes)
-        return
-    own = own_server(engine.spec)
-    if own is not None:
-        set_server_l1(draft, place_in(look, engine.ref, Component.LMCACHE), size_bytes)
-        return
+
+
+def _set_l2(look: Look, draft: Draft, engine: Place, size_bytes: int) -> None:
+    if uses_server(engine.process):
+        server = _server(look, draft, engine)
+        set_server_l2(draft, server, size_bytes, look.scene.storage(server.ref.namespace))
+    else:
+        set_l2(draft, engine, size_bytes)
+
+
+def _server(look: Look, draft: Draft, engine: Place) -> Place:
+    """The LMCache server that an engine uses: in its pod, else the one DaemonSet's.
+
+    Raises:
+        RefusedError: which it is, is not clear.
+    """
+    if own_server(engine.spec) is not None:
+        return place_in(look, engine.ref, Component.LMCACHE)
     daemons = [one[0] for one, process in look.scene.server_daemons() if is_server(process.command)]
     if len(daemons) != 1:
         found = ", ".join(str(one) for one in daemons) or "none"
         raise RefusedError(
-            "not_possible", f"{engine.process.where}: which LMCache server holds its L1 is not clear ({found})"
+            "not_possible", f"{engine.process.where}: which LMCache server it uses is not clear ({found})"
         )
-    set_server_l1(draft, place_in(look, daemons[0], Component.LMCACHE), size_bytes)
     draft.warn(
         f"{daemons[0]} runs one LMCache server per node: the size is of each, shared by every engine on its node.",
         "While a node's server restarts, engines there compute what it held.",
     )
+    return place_in(look, daemons[0], Component.LMCACHE)
 
 
 def _with_price(look: Look, draft: Draft, engines: list[Place], wish: Wish) -> Plan:

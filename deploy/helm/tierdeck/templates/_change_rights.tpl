@@ -20,10 +20,12 @@
 - {apiGroups: ["inference.sagemaker.aws.amazon.com"], resources: [jumpstartmodels], verbs: [patch, update]}
 - {apiGroups: ["production-stack.vllm.ai"], resources: [vllmruntimes], verbs: [patch, update]}
 - {apiGroups: ["production-stack.vllm.ai"], resources: [vllmrouters], verbs: [patch, update]}
+- {apiGroups: ["lmcache.lmcache.ai"], resources: [lmcacheengines], verbs: [patch, update]}
 - {apiGroups: [""], resources: [resourcequotas], verbs: [get, list]}
 - {apiGroups: [""], resources: [limitranges], verbs: [get, list]}
 - {apiGroups: ["policy"], resources: [poddisruptionbudgets], verbs: [get, list]}
 - {apiGroups: ["discovery.k8s.io"], resources: [endpointslices], verbs: [get, list]}
 - {apiGroups: ["kueue.x-k8s.io"], resources: [localqueues], verbs: [get, list]}
 - {apiGroups: ["inference.sagemaker.aws.amazon.com"], resources: [inferencegatewayconfigs], verbs: [get, list]}
+- {apiGroups: ["lmcache.lmcache.ai"], resources: [lmcacheengines], verbs: [get, list]}
 {{- end -}}

@@ -84,20 +84,20 @@ def test_a_field_of_another_one_goes_only_with_the_whole_object() -> None:
 
 
 def test_an_item_of_a_list_without_keys_is_applied_with_the_whole_list() -> None:
-    # as environmentVariables of an InferenceEndpointConfig
-    hands = entry("kubectl-create", {"f:spec": {"f:worker": {"f:environmentVariables": {}}}})
+    # as environmentVariables of a JumpStartModel
+    hands = entry("kubectl-create", {"f:spec": {"f:environmentVariables": {}}})
     listed = [{"name": "HF_TOKEN", "value": "x"}, {"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": "5"}]
     raw = {
         "apiVersion": "x/v1",
-        "kind": "InferenceEndpointConfig",
+        "kind": "JumpStartModel",
         "metadata": {"name": "chat", "namespace": "llm", "managedFields": [hands]},
-        "spec": {"worker": {"environmentVariables": listed}},
+        "spec": {"environmentVariables": listed},
     }
-    path = ("spec", "worker", "environmentVariables", "[name=LMCACHE_MAX_LOCAL_CPU_SIZE]", "value")
-    assert is_one_value(raw, path[:3])
+    path = ("spec", "environmentVariables", "[name=LMCACHE_MAX_LOCAL_CPU_SIZE]", "value")
+    assert is_one_value(raw, path[:2])
     made = document(raw, [FieldEdit(path, "5", "40")])
     assert made.content["spec"] == {
-        "worker": {"environmentVariables": [listed[0], {"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": "40"}]}
+        "environmentVariables": [listed[0], {"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": "40"}]
     }
 
 

@@ -215,7 +215,7 @@ L1_REFUSED: dict[str, tuple[Documents, str]] = {
     ),
     "a script": (changed("deployment"), "L1 would still be 30 GiB × 2 ranks"),
     "ranks": (sized(*TRANSFER, "--tensor-parallel-size", "$(TP)"), "how many ranks share L1 is not known"),
-    "a server that is not found": (sized("m", *MP), "which LMCache server holds its L1 is not clear (none)"),
+    "a server that is not found": (sized("m", *MP), "which LMCache server it uses is not clear (none)"),
 }  # fmt: skip
 
 
@@ -272,6 +272,44 @@ def test_a_server_per_node_is_its_daemon_set_s_and_engines_stay() -> None:
     }
     assert (made.restarts, made.loses) == ((ObjectRef("DaemonSet", "cache", "lmcache"),), (Tier.L1,))
     assert any("shared by every engine on its node" in one for one in made.warnings)
+
+
+def served(*args: str) -> Documents:
+    def beside(found: Documents) -> None:
+        engine("m", *MP)(found)
+        server = SERVER | {"args": [*args]}
+        pick(found, "Deployment", "mistral")["spec"]["template"]["spec"]["containers"].append(server)
+
+    return changed("deployment", beside)
+
+
+def test_a_server_s_adapter_is_told_its_capacity() -> None:
+    found, wish = (
+        served("--l2-adapter", '{"type": "fs", "base_path": "/d", "max_capacity_gb": 50}'),
+        Wish(l2_bytes=80 * GIB),
+    )
+    made = planned(found, wish)
+    ((before, after),) = edits(made).values()
+    assert (before, after) == (
+        ["--l2-adapter", '{"type": "fs", "base_path": "/d", "max_capacity_gb": 50}'],
+        ["--l2-adapter", '{"type": "fs", "base_path": "/d", "max_capacity_gb": 80}'],
+    )
+    assert any("counts only what it writes itself" in one for one in made.warnings)
+    back_and_forth(found, made, wish)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ([], "has no L2 adapters"),
+        (["--l2-adapter", "{}", "--l2-adapter", "{}"], "has 2 L2 adapters"),
+        (["--l2-adapter", "fs"], "no JSON object"),
+        (["--l2-adapter", '{"type": "fs"}'], "states no max_capacity_gb"),
+    ],
+)
+def test_a_server_without_one_capacity_is_refused(args: list[str], words: str) -> None:
+    (refusal,) = refused(served(*args), Wish(l2_bytes=GIB))
+    assert (refusal.code, words in refusal.reason) == ("not_possible", True), refusal
 
 
 def test_l0_beside_a_server_loses_l0_alone() -> None:
@@ -332,8 +370,8 @@ def test_a_stateful_set_that_is_held_back_is_refused() -> None:
 
 @pytest.mark.parametrize("more", ['"$@"', "$EXTRA", "$(cat /flags)"])
 def test_a_script_with_arguments_that_are_not_known_is_refused(more: str) -> None:
-    script = {"command": ["sh", "-c", f"vllm serve m --tensor-parallel-size 2 {more}", "--"], "args": []}
-    (refusal,) = refused(sized(**script), Wish(l0=L0Wish(share=0.5)))
+    found = sized(command=["sh", "-c", f"vllm serve m --tensor-parallel-size 2 {more}", "--"], args=[])
+    (refusal,) = refused(found, Wish(l0=L0Wish(share=0.5)))
     assert (refusal.code, "which is not known" in refusal.reason) == ("not_possible", True), refusal
 
 

@@ -15,13 +15,13 @@ PATIENCE = Patience(unscheduled=60.0)
 
 
 def workload(kind: str, **status: Any) -> dict[str, Any]:
-    meta = {"name": "chat", "namespace": "llm", "uid": "w", "generation": 2}
+    meta: dict[str, Any] = {"name": "chat", "namespace": "llm", "uid": "w", "generation": 2}
     meta["annotations"] = {"deployment.kubernetes.io/revision": "2"}
     return {"metadata": meta, "spec": {"replicas": 2}, "status": {"observedGeneration": 2, **status}}
 
 
 def owned(name: str, kind: str, owner: str, labels: dict[str, str], **more: Any) -> dict[str, Any]:
-    meta = {"name": name, "namespace": "llm", "uid": name, "labels": labels}
+    meta: dict[str, Any] = {"name": name, "namespace": "llm", "uid": name, "labels": labels}
     meta["ownerReferences"] = [{"kind": kind, "name": owner}]
     return {"metadata": meta, **more}
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tierdeck.changes.shown import HIDDEN, is_shown, shown
+from tierdeck.changes.shown import HIDDEN, hidden_values, is_shown, shown
 
 CANARY = "canary-8f3a"
 
@@ -51,3 +51,9 @@ def test_only_what_is_on_the_list_and_has_no_user_is_shown() -> None:
     assert is_shown("PYTHONHASHSEED", "0")
     assert not is_shown("LMCACHE_REMOTE_URL", "redis://a:b@cache")
     assert not is_shown("AWS_SECRET_ACCESS_KEY", "x")
+
+
+def test_values_that_may_not_be_shown_are_known_so_that_they_can_be_taken_out_of_a_servers_words() -> None:
+    held = {"spec": {"env": [{"name": "HF_TOKEN", "value": CANARY}, {"name": "PYTHONHASHSEED", "value": "12345"},
+                             {"name": "X", "value": "on"}]}}  # fmt: skip
+    assert hidden_values(held) == {CANARY}
