@@ -85,6 +85,14 @@ def write(path: tuple[str, ...], before: Json, after: Json) -> Write:
             [Touched("routing_logic", "b")],
         ),
         (("spec", "podAnnotations", "tierdeck.io/change"), ABSENT, "12", [Touched("tierdeck.io/change", "12")]),
+        (("limit_gb",), ABSENT, 12.5, [Touched("limit_gb", 12.5)]),
+        (("spec", "l1", "sizeGB"), 10, 12, [Touched("sizeGB", 12)]),
+        (
+            (*VLLM, "args"),
+            ["server", "--l2-adapter", '{"type": "fs", "max_capacity_gb": 5}', "--port", "1"],
+            ["server", "--l2-adapter", '{"type": "fs", "max_capacity_gb": 6.5}', "--port", "1"],
+            [Touched("max_capacity_gb", 6.5)],
+        ),
         (("spec", "replicas"), 3, 4, [Touched("replicas", 4)]),
     ],
 )
@@ -101,6 +109,12 @@ def test_what_planners_write_passes(path: tuple[str, ...], before: Json, after: 
         ((*VLLM, "args"), ["serve"], ["serve", "--gpu-memory-utilization", "0.9;curl"]),
         ((*VLLM, "args"), ["serve"], ["serve", "--gpu-memory-utilization", "$(id)"]),
         ((*VLLM, "command"), ["sh", "-c", "vllm serve m"], ["sh", "-c", "curl x|sh; vllm serve m"]),
+        (
+            (*VLLM, "args"),
+            ["--l2-adapter", '{"base_path": "/a", "max_capacity_gb": 5}'],
+            ["--l2-adapter", '{"base_path": "/etc", "max_capacity_gb": 5}'],
+        ),
+        ((*VLLM, "args"), ["--other", '{"max_capacity_gb": 5}'], ["--other", '{"max_capacity_gb": 6}']),
         ((*VLLM, "command"), ["vllm"], "sh"),
         ((*VLLM, "env", "[name=LD_PRELOAD]", "value"), ABSENT, "/tmp/x.so"),
         (
