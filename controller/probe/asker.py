@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from controller.probe.client import Client, Sent
@@ -23,6 +24,8 @@ _LEAST_SECONDS = 0.3
 """Nothing is begun with less time than this left."""
 _LOOK_SECONDS = 1.0
 """How long a counter is waited for once the answer is there."""
+_NOTICE_SECONDS = 0.3
+"""Until a router has noticed that nobody waits for an answer any more."""
 _MUCH = 2.0
 """Requests more than the least busy replica has. From 5 on vllm-router's kind of balance sends requests elsewhere."""
 _SPACING_SECONDS = 0.01
@@ -121,6 +124,31 @@ class Asker:
             raise other[0]
         if len(failed) > 1:  # one that is lost is a gap; more, and the rest says little
             raise failed[0]
+
+    async def crowd(self, prefix: Sequence[str], count: int) -> None:
+        """Long requests that begin so, one after the other, held until `let_go`: a router that evens loads out sends
+        what is new elsewhere meanwhile. Who has them is told by how busy the engines are, where it is one of them.
+        """
+        before = await self._loads()
+        held = [await self.ask(prefix, is_long=True) for _ in range(min(count, self.left))]
+        end = min(time.monotonic() + _LOOK_SECONDS, self._deadline)
+        while True:
+            after = await self._loads()
+            more = {name: after.get(name, 0.0) - load for name, load in before.items()}
+            having = [name for name, grown in more.items() if grown]
+            if sum(more.values()) == len(held) or time.monotonic() > end:
+                break
+            await asyncio.sleep(0.05)
+        if len(having) == 1 and more[having[0]] == len(held):
+            self.landings = [replace(one, replica=having[0]) if one in held else one for one in self.landings]
+
+    async def let_go(self) -> None:
+        """End the long requests, and let the router notice."""
+        self._client.let_go()
+        await asyncio.sleep(max(0.0, min(_NOTICE_SECONDS, self._deadline - time.monotonic())))
+
+    async def _loads(self) -> dict[str, float]:
+        return {name: busy(page) for name, page in (await self.pages()).items()}
 
     async def connect(self, count: int) -> None:
         """Open so many connections, so that requests of a burst arrive in the order in which they are sent."""

@@ -12,6 +12,10 @@ from tierdeck.routing import RoutingStrategy
 Script = Callable[[Asker], Awaitable[None]]
 _MOST_ALONE = 4
 """Beginnings that are tried until two replicas serve them."""
+_CROWD = 3
+"""Requests at once that make a replica busier than a router likes, where it is told to look at the load early.
+vllm-router's cache_aware sends all that is new to one replica until then; by default from 64 on, which no probe sends.
+"""
 _SHORTER = 40
 """Tokens of an answer that keeps a replica busy for about a second."""
 Prefix = tuple[str, ...]
@@ -58,6 +62,11 @@ async def prefixaware(asker: Asker) -> None:
     What is new goes to the least busy replica of many a router: requests of some length make it another one.
     """
     homes: dict[Prefix, str] = {}
+    await _begin(asker, homes)
+    if homes and not asker.names_replicas:
+        await asker.crowd(next(iter(homes)), _CROWD)
+        await _begin(asker, homes)
+        await asker.let_go()
     asker.long_tokens = _SHORTER
     while len(homes) < _MOST_ALONE and len(set(homes.values())) < 2 and asker.left > 0:
         await _begin(asker, homes, is_long=asker.names_replicas)
