@@ -159,7 +159,7 @@ def test_what_an_endpoint_can_be_changed_to_is_known_before_anybody_looks(url: s
         _propose(url, CHAT)
         busy = offers(store, EAST, CHAT, time.time())
         assert busy.open_change is not None
-        assert busy.why_not == "change 1 of this endpoint is under way: roundrobin → session, proposed"
+        assert busy.why_not == "change 1 of this endpoint is not over: roundrobin → session, looking"
         assert [one.why_not == busy.why_not for one in busy.strategies] == [False, True, True, True]
         later = offers(store, EAST, RAG, time.time() + 600)
         assert later.why_not.startswith("No controller runs any more")
