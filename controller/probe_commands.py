@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -31,17 +32,31 @@ def probe(
     as_json: AsJson = False,
     router: Annotated[str, typer.Option(metavar="URL", help="The address that clients use; else it is found.")] = "",
     strategy: Annotated[str, typer.Option(help="What should be in effect; else what is configured.")] = "",
+    session_header: Annotated[
+        str, typer.Option(metavar="NAME", help="Where its router looks for a session (its --session-key).")
+    ] = "",
     chat: Annotated[
         bool | None, typer.Option("--chat/--completions", help="By which path; else the one that clients use most.")
     ] = None,
 ) -> None:
     """Send at most 20 requests through the router within 15 seconds, and tell which strategy it follows."""
-    proof = _probe(load_settings(), endpoint, router=router, strategy=strategy, is_chat=chat)
+    told = _Told(router, strategy, session_header, chat)
+    proof = _probe(load_settings(), endpoint, told)
     print(json.dumps(_document(endpoint, proof), indent=2) if as_json else _told(endpoint, proof))
     raise typer.Exit(0 if proof.verdict is Verdict.EFFECTIVE else 1)
 
 
-def _probe(settings: Settings, name: str, *, router: str, strategy: str, is_chat: bool | None) -> Proof:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the options say; empty or None: nothing."""
+
+    router: str
+    strategy: str
+    session_header: str
+    is_chat: bool | None
+
+
+def _probe(settings: Settings, name: str, told: _Told) -> Proof:
     """Also written to the store, which keeps what the probe sent out of what clients did."""
     from controller.probe.prober import Chosen, probe
     from controller.probe.route import route_of
@@ -51,11 +66,11 @@ def _probe(settings: Settings, name: str, *, router: str, strategy: str, is_chat
         raise UsageError("Probes are switched off", "TIERDECK_PROBE_ROUTING=true allows them.")
     with Store.open(settings.store_url) as store:
         found = _named(store.endpoints(), name)
-        wished = strategy or found.strategy
+        wished = told.strategy or found.strategy
         if not wished:
             raise UsageError(f"Nothing is known of the strategy of {name}", "Name it with --strategy.")
-        route = route_of(found, router=router, lab=settings.lab_url)
-        proof = probe(route, wished, Chosen(is_chat))
+        route = route_of(found, router=told.router, lab=settings.lab_url, session_header=told.session_header)
+        proof = probe(route, wished, Chosen(told.is_chat))
         store.save_proof(found.cluster, found.name, proof)
     return proof
 

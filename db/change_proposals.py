@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from db.change_rows import NOBODY, add_step, change_of, is_unreadable, read_change, values_of
+from db.change_rows import AT_ONCE, NOBODY, add_step, change_of, is_unreadable, read_change, values_of
 from db.change_schema import changes
 from db.declarations import record
 from tierdeck.changes.change import NEXT, Change, State, Step
@@ -33,7 +33,7 @@ def write_proposal(connection: Connection, change: Change) -> Change:
         return first
     _check_revert(connection, new)
     values = values_of(new) | {"key": new.key, "made_by": new.by, "proposed_at": new.proposed_at}
-    values |= {"cluster": new.cluster, "endpoint": new.endpoint, "due_at": new.proposed_at}
+    values |= {"cluster": new.cluster, "endpoint": new.endpoint, "due_at": AT_ONCE}
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     added = dialect.insert(changes).values(values).on_conflict_do_nothing().returning(changes.c.id)
     number: int | None = connection.execute(added).scalar()
@@ -63,7 +63,7 @@ def write_approval(connection: Connection, number: int, by: str, at: float, reas
         raise UsageError(f"change {number} can't be made from here: {reason}", f"`tierdeck export-change {number}`.")
     after = replace(change, state=State.APPROVED, approved_by=by, approved_at=at, outcome="", next_step="")
     after = replace(after, reason=reason or change.reason)
-    _take(connection, after, at)
+    _take(connection, after)
     add_step(connection, Step(number, at, State.APPROVED, by, f"{by} approves it as previewed"))
     _record(connection, by, "approve_change", after)
     return after
@@ -80,7 +80,7 @@ def write_cancellation(connection: Connection, number: int, by: str, at: float) 
         hint = "" if change.state.is_over else f"Let it end; then `tierdeck revert {number}` takes it back."
         raise UsageError(f"change {number} can't be cancelled: it is {_state_words(change)}", hint)
     after = replace(change, state=State.CANCELLED, ended_at=at, outcome=f"{by} cancelled it", next_step="")
-    _take(connection, after, at)
+    _take(connection, after)
     add_step(connection, Step(number, at, State.CANCELLED, by, f"{by} cancels it"))
     _record(connection, by, "cancel_change", after)
     return after
@@ -123,9 +123,9 @@ def _locked(connection: Connection, number: int) -> Change:
     return found
 
 
-def _take(connection: Connection, change: Change, at: float) -> None:
+def _take(connection: Connection, change: Change) -> None:
     """Write it, and take it from whoever works on it: what they were about to write is out of date."""
-    values = {**values_of(change), "due_at": at, **NOBODY}
+    values = {**values_of(change), "due_at": AT_ONCE, **NOBODY}
     connection.execute(update(changes).where(changes.c.id == change.id).values(values))
 
 

@@ -14,6 +14,8 @@ from tierdeck.changes.wish import Wish
 
 UNREADABLE = "unreadable"
 """The note of a change that this version can't read."""
+AT_ONCE = 0.0
+"""When a change is due that a person moved: their clock may be ahead of the controller's."""
 NOBODY = {"holder": None, "held_until": None}
 
 

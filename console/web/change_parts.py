@@ -10,7 +10,7 @@ from console.change_words import SHAPES, asks_words, cost_words, label, state_wo
 from console.web.escape import escaped, marked
 from console.web.palette import Palette
 from tierdeck.changes.change import Change, State
-from tierdeck.changes.plan import Preview
+from tierdeck.changes.plan import Plan, Preview, Surface
 
 _DIFF_HEIGHT = 320
 _MANY_LINES = 14
@@ -24,7 +24,7 @@ _COURSE = (
 )
 """The way of a change that goes well, in the words of what is done once a state is behind it."""
 _AT = {State.PREVIEWED: 1, State.KEPT: len(_COURSE)}
-_WOULD, _WAS = "What would be written, as a dry run answered; nothing is written yet.", "What is written, as previewed."
+_WOULD, _WAS = "What would be written; nothing is written yet.", "What is written, as previewed."
 _SAID_OF_DIFF = {
     State.PREVIEWED: _WOULD,
     State.APPROVED: _WOULD,
@@ -43,8 +43,13 @@ def draw_preview(preview: Preview, state: State = State.PREVIEWED) -> None:
     st.markdown(f"{'↻' if plan.restarts else '●'} {escaped(restarts)} {escaped(loses)}")
     if preview.diff:
         many = preview.diff.count("\n") > _MANY_LINES
-        st.caption(_SAID_OF_DIFF.get(state, "What was to be written, as a dry run answered; nothing of it was."))
+        dry = " It is what the API server answered to a dry run." if _is_dry_run(plan) else ""
+        st.caption(_SAID_OF_DIFF.get(state, "What was to be written; nothing of it was.") + dry)
         st.code(preview.diff, language="diff", height=_DIFF_HEIGHT if many else "content")
+
+
+def _is_dry_run(plan: Plan) -> bool:
+    return any(write.surface is Surface.KUBERNETES for write in plan.writes)
 
 
 def draw_refusals(change: Change) -> None:

@@ -11,7 +11,7 @@ from tierdeck.account import Answer, Gauges
 _SECONDS = 60.0
 
 
-def load_of(store: Store, cluster: str, endpoint: str, at: float) -> Load:
+def load_of(store: Store, cluster: str, endpoint: str, at: float, stale_after_seconds: float = 45.0) -> Load:
     """Requests of all replicas together; unknown where one replica does not tell, or nothing is scraped.
 
     Whether chat completions were seen is not in the store: no metric that is read tells the path.
@@ -19,7 +19,8 @@ def load_of(store: Store, cluster: str, endpoint: str, at: float) -> Load:
     Raises:
         UnreachableError: the store does not answer.
     """
-    found = store.accounts(at - _SECONDS, at, cluster, endpoint)
+    start = at - max(_SECONDS, stale_after_seconds)
+    found = store.accounts(start, at, cluster, endpoint, stale_after_seconds=stale_after_seconds)
     gauges = [
         replica.gauges if replica.answer is Answer.ENGINE else Gauges()
         for one in found

@@ -146,6 +146,8 @@ def _beyond_written(write: Write, parts: Iterable[Touched], limits: Limits) -> I
             "LMCACHE_MAX_LOCAL_CPU_SIZE": (_GIB, limits.l1),
             "cpuOffloadingBufferSize": (_GIB, limits.l1),
             "LMCACHE_MAX_LOCAL_DISK_SIZE": (_GIB, limits.l2),
+            "limit_gb": (_GIB, limits.l2),
+            "max_capacity_gb": (_GIB, limits.l2),
             "replicas": (1, limits.replicas if limits.replicas is not None else 0),
         }.get(part.name, (1, None))
         if most is not None and _number(part.value) * factor > most:

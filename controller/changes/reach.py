@@ -24,8 +24,9 @@ FLAGS = frozenset(
         "--num-gpu-blocks-override",
         "--kv-offloading-size",
         "--l1-size-gb",
-        "--l1-align-bytes",
+        "--cpu-buffer-size",
         "--routing-logic",
+        "--routing-strategy",
         "--policy",
         "--session-key",
         "--lmcache-controller-port",
@@ -62,12 +63,13 @@ FIELDS = frozenset(
         "sizeLimit",
         "l1SizeGB",
         "sizeGB",
-        "limit_bytes",
+        "limit_gb",
         "replicas",
     }
 )
 """Of custom resources, pods, and LMCache's quotas."""
 _ROUTER_KEYS = frozenset({"routing_logic", "session_key", "policy"})
+_CAPACITY = "max_capacity_gb"
 _WORDS = ("args", "command", "extraArgs")
 _ENVIRONMENTS = ("env", "environmentVariables")
 _OURS = "tierdeck.io/"
@@ -75,6 +77,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=-]*")
 _ADDRESS = re.compile(
     r"/(?:api|apis/[a-z0-9.-]+)/(?P<version>[a-z0-9]+)/namespaces/(?P<ns>[^/]+)/(?P<what>[^/]+)/(?P<name>[^/]+)"
 )
+
+_QUOTA = re.compile(r"http://[^/@?#\s]+/quota/[^/?#\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,9 @@ def touched(write: Write) -> Sequence[Touched] | str:
 
 def misled(write: Write) -> str:
     """Why a write does not go where it says that it goes; empty: it does."""
+    if write.surface is Surface.LMCACHE_QUOTA:
+        is_quota = _QUOTA.fullmatch(write.address) and write.ref.kind == "LMCacheQuota"
+        return "" if is_quota else f"{write.address} is no quota of LMCache's coordinator."
     if write.surface is not Surface.KUBERNETES:
         return ""
     ref, match = write.ref, _ADDRESS.fullmatch(write.address)
@@ -170,12 +177,37 @@ def _flags(before: Json, after: Json) -> list[Touched] | None:
     """The flags that differ, where nothing else does; of a command line in a script too."""
     if not isinstance(after, list) and after is not ABSENT:
         return None
+    adapter, before, after = _capacity(before, after)
     was, becomes = _words(before), _words(after)
     rest, set_ = _taken_out(becomes)
     known = _taken_out(was)
     if rest != known[0] or not all(_is_plain(one.value) for one in set_):
         return None
-    return [one for one in set_ if one not in known[1]]
+    return [*adapter, *(one for one in set_ if one not in known[1])]
+
+
+def _capacity(before: Json, after: Json) -> tuple[list[Touched], Json, Json]:
+    """Of an LMCache server with one L2 adapter, whose capacity alone differs; both lists as they are otherwise."""
+    if not (isinstance(before, list) and isinstance(after, list) and len(before) == len(after)):
+        return [], before, after
+    differing = [at for at, word in enumerate(after) if word != before[at]]
+    if len(differing) != 1:
+        return [], before, after
+    at = differing[0]
+    pair = [_adapter(listed, at) for listed in (before, after)]
+    if pair[0] is None or pair[1] is None or not isinstance(pair[1].get(_CAPACITY), int | float):
+        return [], before, after
+    if {**pair[0], _CAPACITY: 0} != {**pair[1], _CAPACITY: 0}:
+        return [], before, after
+    return [Touched(_CAPACITY, pair[1][_CAPACITY])], after, after
+
+
+def _adapter(words: Sequence[object], at: int) -> dict[str, Any] | None:
+    """What follows `--l2-adapter` there; None: it is none."""
+    word = str(words[at])
+    if word.startswith("--l2-adapter="):
+        return _document(word.partition("=")[2])
+    return _document(word) if at and words[at - 1] == "--l2-adapter" else None
 
 
 def _words(value: Json) -> list[str]:

@@ -19,6 +19,7 @@ from controller.probe.texts import Texts
 from tierdeck.changes.inference import Judgement, strategy_of
 from tierdeck.changes.proof import Proof, Verdict
 from tierdeck.errors import TierdeckError, UnreachableError
+from tierdeck.routing import RoutingStrategy
 
 MOST_SECONDS = 15.0
 _MARGIN_SECONDS = 0.5
@@ -68,9 +69,20 @@ async def _probe(route: Route, wished: str, chosen: Chosen) -> Proof:
         finally:
             client.let_go()
         judgement = asker.judgement()
+        if strategy is RoutingStrategy.SESSION and not route.is_session_known:
+            judgement = _as_far_as_named(judgement, route)
         if trouble and judgement.verdict is Verdict.CANNOT_TELL:
             judgement = replace(judgement, evidence=(*judgement.evidence, trouble))
         return _proof(asker, judgement, at, time.monotonic() - began, is_chat=client.is_chat)
+
+
+def _as_far_as_named(judgement: Judgement, route: Route) -> Judgement:
+    """A router that looks for its sessions in another header than ours is no proof of anything."""
+    if judgement.verdict is not Verdict.APPLIED_NOT_EFFECTIVE:
+        return judgement
+    names = ", ".join(route.session_names)
+    words = f"Sessions were named in {names}; the router may look for them elsewhere: name its --session-header."
+    return Judgement(Verdict.CANNOT_TELL, judgement.seen, (*judgement.evidence, words))
 
 
 def _proof(asker: Asker, judgement: Judgement, at: float, seconds: float, *, is_chat: bool) -> Proof:

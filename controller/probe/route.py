@@ -34,6 +34,8 @@ class Route:
         engines: by replica.
         settle_seconds: until a router that goes by caches has heard of what an engine just computed.
         session_names: the headers in which routers look for a session.
+        is_session_known: the router is known to look there (`--session-key`); else a router that pays no heed to the
+            sessions may just look elsewhere.
         served_by: the headers of an answer that may name the replica.
     """
 
@@ -43,14 +45,16 @@ class Route:
     settle_seconds: float = 2.0
     session_names: tuple[str, ...] = ("x-session-id", "x-user-id")
     served_by: tuple[str, ...] = ("x-served-by",)
+    is_session_known: bool = False
 
 
-def route_of(endpoint: Endpoint, *, router: str = "", lab: str = "") -> Route:
+def route_of(endpoint: Endpoint, *, router: str = "", lab: str = "", session_header: str = "") -> Route:
     """From what the store knows of an endpoint.
 
     Args:
         router: its address, where it is told; wins.
         lab: the address of the simulated fleet, where the endpoint is of one.
+        session_header: in which its router looks for a session; empty: not known, the usual ones are tried.
 
     Raises:
         UsageError: nothing tells where the router is.
@@ -73,6 +77,8 @@ def route_of(endpoint: Endpoint, *, router: str = "", lab: str = "") -> Route:
     address = (router or (_base(pages[0]) if pages else "")).rstrip("/").removesuffix("/v1")
     if urlsplit(address).scheme not in ("http", "https"):
         raise UsageError(f"Nothing tells where the router of {endpoint.name} is", "Give its address with --router URL.")
+    if session_header:
+        return Route(endpoint.name, address, engines, session_names=(session_header,), is_session_known=True)
     return Route(endpoint.name, address, engines)
 
 
@@ -80,7 +86,7 @@ def lab_route(lab: str, endpoint: str, replicas: tuple[str, ...]) -> Route:
     """An endpoint of the simulated fleet."""
     base = f"{lab.rstrip('/')}/{endpoint}"
     engines = {name: Engine(f"{base}/{name}", f"{base}/{name}/vllm{_METRICS}") for name in replicas}
-    return Route(endpoint, base, engines, settle_seconds=0.2)
+    return Route(endpoint, base, engines, settle_seconds=0.2, is_session_known=True)
 
 
 def _base(page: str) -> str:

@@ -33,13 +33,13 @@ class Stack(PlainChanging):
 @pytest.fixture
 def stack(cluster: Cluster, namespace: str) -> Stack:
     one = Stack(cluster, namespace)
-    one.write(_runtime(namespace), _router(namespace, "roundrobin"))
+    one.write(runtime_object(namespace), router_object(namespace, "roundrobin"))
     assert one.operator.reconcile() == ["coder", "front"]
     assert one.operator.reconcile() == []
     return one
 
 
-def _runtime(namespace: str) -> Manifest:
+def runtime_object(namespace: str) -> Manifest:
     controller = {"LMCACHE_ENABLE_CONTROLLER": "True", "LMCACHE_CONTROLLER_PULL_URL": "front:9000"}
     return {
         "apiVersion": API,
@@ -62,7 +62,7 @@ def _runtime(namespace: str) -> Manifest:
     }
 
 
-def _router(namespace: str, strategy: str) -> Manifest:
+def router_object(namespace: str, strategy: str) -> Manifest:
     return {
         "apiVersion": API,
         "kind": "VLLMRouter",
@@ -83,7 +83,7 @@ def _router(namespace: str, strategy: str) -> Manifest:
 
 def test_every_switch_and_back_rolls_the_router(stack: Stack) -> None:
     for now, wished in itertools.permutations(STRATEGIES, 2):
-        stack.write(_router(stack.namespace, now))
+        stack.write(router_object(stack.namespace, now))
         stack.operator.reconcile()
         before = stack.live("VLLMRouter", "front", API)["spec"]
         change = stack.made(Wish(strategy=wished))

@@ -72,6 +72,13 @@ def test_where_no_header_tells_the_engines_counters_do(lab: tuple[Fleet, str]) -
     assert proof.evidence[-1] == "Asked by completions; who served them is known from the engines' counters."
 
 
+def test_a_router_that_may_look_for_sessions_elsewhere_is_not_blamed(lab: tuple[Fleet, str]) -> None:
+    lab[0].endpoints["chat"].set_strategy(RoutingStrategy.SESSION)
+    elsewhere = replace(lab_route(lab[1], "chat", CHATS), session_names=("x-other",), is_session_known=False)
+    proof = probe(elsewhere, "session")
+    assert proof.verdict is Verdict.CANNOT_TELL, proof
+
+
 def test_each_request_is_tagged_and_none_is_sent_beyond_twenty() -> None:
     with replying(Canned(body=json.dumps({"data": [{"id": "m"}]}))) as server:
         address = f"http://127.0.0.1:{server.server_port}"

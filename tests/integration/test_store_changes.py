@@ -157,7 +157,6 @@ def test_a_change_is_cancelled_only_before_anything_is_written(store: Store) -> 
 def test_a_change_is_one_holders_alone_until_its_lease_runs_out(store: Store) -> None:
     one = store.propose(CHANGE)
     assert store.claim_change("west", "a", T0, 30) is None
-    assert store.claim_change("east", "a", T0 - 1, 30) is None  # not due yet
     assert store.claim_change("east", "a", T0, 30) == one
     assert store.claim_change("east", "b", T0 + 29, 30) is None
     assert store.claim_change("east", "a", T0 + 29, 30) == one  # its own, until T0 + 59
@@ -222,11 +221,12 @@ def test_what_happened_is_written_with_the_move_or_not_at_all(store: Store) -> N
 
 
 def test_the_longest_due_comes_first(store: Store) -> None:
-    late = store.propose(replace(CHANGE, key="1", endpoint="b", proposed_at=T0 + 5))
-    early = store.propose(replace(CHANGE, key="2", endpoint="c"))
-    first = store.claim_change("east", "a", T0 + 9, 30)
-    assert first == early
-    assert store.claim_change("east", "b", T0 + 9, 30) == late
+    first = store.propose(replace(CHANGE, key="1", endpoint="b", proposed_at=T0 + 5))  # by a clock that is ahead
+    second = store.propose(replace(CHANGE, key="2", endpoint="c"))
+    assert store.claim_change("east", "a", T0, 30) == first
+    assert store.move_change(first, None, "a", T0, due_at=T0 + 5)
+    assert store.claim_change("east", "a", T0 + 9, 30) == second
+    assert store.claim_change("east", "b", T0 + 9, 30) == first
 
 
 @pytest.mark.parametrize("damage", ["facts = '{'", "facts = '{}'", "state = 'judging'"])

@@ -25,7 +25,7 @@ def route(fleet: LiveFleet) -> Route:
     engines = {
         name: Engine(replica["engine"], f"{replica['engine']}/metrics") for name, replica in state["replicas"].items()
     }
-    return Route("real", state["router"], engines)
+    return Route("real", state["router"], engines, is_session_known=True)  # vllm-router takes X-Session-ID
 
 
 def proved(fleet: LiveFleet, wished: str, say: Callable[[str], None]) -> Proof:

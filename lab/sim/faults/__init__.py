@@ -1,4 +1,4 @@
-"""The faults of the simulated fleet; a new one is a class in a file here and a line in `FAULTS`."""
+"""The faults of the simulated fleet: each a class here, a line in `FAULTS` and one in `lab.sim.expected_alerts`."""
 
 from __future__ import annotations
 

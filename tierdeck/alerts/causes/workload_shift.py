@@ -69,8 +69,12 @@ def other_requests(seen: Circumstances) -> Iterator[str]:
 
 
 def _pace(side: Stretch) -> float | None:
-    requests = side.count("requests")
-    return requests / side.seconds if requests is not None and side.seconds else None
+    """Over the time of which something is known: a store may have begun in the middle."""
+    requests, ledgers = side.count("requests"), [one.ledger for one in side.replicas.values() if one.ledger.requests]
+    if requests is None or not ledgers:
+        return None
+    seconds = max(one.ended_at for one in ledgers) - min(one.started_at for one in ledgers)
+    return requests / seconds if seconds > 0 else None
 
 
 def _tenants(seen: Circumstances) -> list[str]:

@@ -85,6 +85,14 @@ def write(path: tuple[str, ...], before: Json, after: Json) -> Write:
             [Touched("routing_logic", "b")],
         ),
         (("spec", "podAnnotations", "tierdeck.io/change"), ABSENT, "12", [Touched("tierdeck.io/change", "12")]),
+        (("limit_gb",), ABSENT, 12.5, [Touched("limit_gb", 12.5)]),
+        (("spec", "l1", "sizeGB"), 10, 12, [Touched("sizeGB", 12)]),
+        (
+            (*VLLM, "args"),
+            ["server", "--l2-adapter", '{"type": "fs", "max_capacity_gb": 5}', "--port", "1"],
+            ["server", "--l2-adapter", '{"type": "fs", "max_capacity_gb": 6.5}', "--port", "1"],
+            [Touched("max_capacity_gb", 6.5)],
+        ),
         (("spec", "replicas"), 3, 4, [Touched("replicas", 4)]),
     ],
 )
@@ -101,6 +109,12 @@ def test_what_planners_write_passes(path: tuple[str, ...], before: Json, after: 
         ((*VLLM, "args"), ["serve"], ["serve", "--gpu-memory-utilization", "0.9;curl"]),
         ((*VLLM, "args"), ["serve"], ["serve", "--gpu-memory-utilization", "$(id)"]),
         ((*VLLM, "command"), ["sh", "-c", "vllm serve m"], ["sh", "-c", "curl x|sh; vllm serve m"]),
+        (
+            (*VLLM, "args"),
+            ["--l2-adapter", '{"base_path": "/a", "max_capacity_gb": 5}'],
+            ["--l2-adapter", '{"base_path": "/etc", "max_capacity_gb": 5}'],
+        ),
+        ((*VLLM, "args"), ["--other", '{"max_capacity_gb": 5}'], ["--other", '{"max_capacity_gb": 6}']),
         ((*VLLM, "command"), ["vllm"], "sh"),
         ((*VLLM, "env", "[name=LD_PRELOAD]", "value"), ABSENT, "/tmp/x.so"),
         (
@@ -155,5 +169,14 @@ def test_a_write_goes_where_it_says_that_it_goes(address: str, version: str) -> 
     assert misled(one) == ""
     assert misled(replace(one, address=address, api_version=version))
     assert misled(replace(one, address="http://lab/admin", surface=Surface.LAB)) == ""
+    quota = replace(one, ref=ObjectRef("LMCacheQuota", "a", "c/x"), surface=Surface.LMCACHE_QUOTA)
+    assert misled(replace(quota, address="http://10.0.0.7:9300/quota/x")) == ""
+    for wrong in (
+        "http://10.0.0.7:9300/quota/x/../../admin",
+        "http://a@b/quota/x",
+        "file:///quota/x",
+        "http://b/x?/quota/x",
+    ):
+        assert misled(replace(quota, address=wrong))
     core = replace(one, ref=ObjectRef("ConfigMap", "a", "b"), api_version="v1")
     assert misled(replace(core, address="/api/v1/namespaces/a/configmaps/b")) == ""

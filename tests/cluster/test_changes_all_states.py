@@ -1,0 +1,127 @@
+"""A strategy and a size of each backend through every state and back, with pods that run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.all_states import AllStates, all_states
+from tests.cluster.changing_hyperpod import ChangingHyperpod
+from tests.cluster.changing_plain import PlainChanging, engine, router
+from tests.cluster.hyperpod import Hyperpod
+from tests.cluster.kubelet import Kubelets
+from tests.cluster.nodes import Machine
+from tests.cluster.rendering import SYSTEM
+from tests.cluster.test_changes_curvine import pool
+from tests.cluster.test_changes_production_stack import Stack, router_object, runtime_object
+from tests.support.cluster import Cluster
+from tests.support.kube_rest import Manifest
+from tierdeck.changes.wish import L0Wish, Wish
+
+GIB = 2**30
+COMPANIONS = ["--session-key", "x-user", "--lmcache-controller-port", "9000"]
+SIZES = (Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=16 * GIB))
+
+
+def there_and_back(states: AllStates, endpoint: str, wish: Wish, spec: Callable[[], object]) -> None:
+    """The change is kept, its revert too, and then everything stands as before."""
+    before = spec()
+    change = states.kept(endpoint, wish)
+    assert spec() != before, wish.text
+    states.kept(endpoint, wish, change.id)
+    assert spec() == before, wish.text
+
+
+def ready(cluster: Cluster, namespace: str, count: int) -> None:
+    """So many pods run."""
+
+    def is_ready() -> bool:
+        pods = cluster.rest.objects("Pod", namespace)
+        conditions = [one.get("status", {}).get("conditions", []) for one in pods]
+        return sum(any((c["type"], c["status"]) == ("Ready", "True") for c in some) for some in conditions) >= count
+
+    cluster.wait_until(is_ready, f"{count} pods that are ready")
+
+
+@pytest.mark.parametrize("wish", [Wish(strategy="prefixaware"), *SIZES], ids=lambda wish: wish.text)
+def test_a_plain_deployment(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path, wish: Wish) -> None:
+    kubelets.add_node(Machine())
+    one = PlainChanging(cluster, namespace)
+    one.write(engine(namespace), router(namespace, "--routing-logic", "roundrobin", *COMPANIONS))
+    ready(cluster, namespace, 2)
+
+    def specs() -> list[Manifest]:
+        return [_by_name(one.live("Deployment", name)["spec"]) for name in ("engine", "gate")]
+
+    with all_states(cluster, one.changer, tmp_path, (namespace,), lambda: None) as states:
+        there_and_back(states, f"{namespace}/engine", wish, specs)
+
+
+@pytest.mark.parametrize("wish", [Wish(strategy="prefixaware"), Wish(l1_bytes=16 * GIB)], ids=lambda wish: wish.text)
+def test_production_stack(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path, wish: Wish) -> None:
+    kubelets.add_node(Machine())
+    stack = Stack(cluster, namespace)
+    stack.write(runtime_object(namespace), router_object(namespace, "roundrobin"))
+    stack.operator.reconcile()
+    ready(cluster, namespace, 2)
+
+    def specs() -> list[Manifest]:
+        return [cluster.rest.get(kind, name, namespace, "production-stack.vllm.ai/v1alpha1")["spec"]
+                for kind, name in (("VLLMRuntime", "coder"), ("VLLMRouter", "front"))]  # fmt: skip
+
+    with all_states(cluster, stack.changer, tmp_path, (namespace,), stack.operator.reconcile) as states:
+        there_and_back(states, f"{namespace}/coder", wish, specs)
+
+
+def test_a_share_of_production_stack_keeps_the_mark_that_makes_its_operator_look(
+    cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path
+) -> None:
+    kubelets.add_node(Machine())
+    stack = Stack(cluster, namespace)
+    stack.write(runtime_object(namespace), router_object(namespace, "roundrobin"))
+    stack.operator.reconcile()
+    ready(cluster, namespace, 2)
+    with all_states(cluster, stack.changer, tmp_path, (namespace,), stack.operator.reconcile) as states:
+        change = states.kept(f"{namespace}/coder", Wish(l0=L0Wish(share=0.7)))
+        assert stack.runtime()["vllmConfig"]["gpuMemoryUtilization"] == "0.7"
+        assert "0.7" in stack.container("coder")["args"]
+        states.kept(f"{namespace}/coder", change.wish, change.id)
+        assert stack.runtime()["vllmConfig"]["gpuMemoryUtilization"] == "0.85"
+        assert "0.85" in stack.container("coder")["args"]
+
+
+@pytest.mark.parametrize("wish", [Wish(strategy="roundrobin"), Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=8 * GIB)],
+                         ids=lambda wish: wish.text)  # fmt: skip
+def test_hyperpod(
+    cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod: Hyperpod, tmp_path: Path, wish: Wish
+) -> None:
+    kubelets.add_node(Machine())
+    chat = ChangingHyperpod(cluster, namespace)
+    chat.make()
+    with all_states(cluster, chat.changer, tmp_path, (namespace, SYSTEM), lambda: None) as states:
+        there_and_back(states, f"{namespace}/chat", wish, chat.spec)
+    cluster.rest.delete(chat.config())
+
+
+def test_a_pool_of_curvine(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
+    kubelets.add_node()
+    for one in pool(namespace):
+        cluster.rest.apply(one, manager="helm")
+    changing = ChangingHyperpod(cluster, namespace, "curvine")
+
+    def replicas() -> int:
+        found: int = cluster.rest.get("StatefulSet", "curvine-worker", namespace, "apps/v1")["spec"]["replicas"]
+        return found
+
+    with all_states(cluster, changing.changer, tmp_path, (namespace,), lambda: None) as states:
+        there_and_back(states, f"{namespace}/curvine", Wish(l2_bytes=900 * GIB), replicas)
+
+
+def _by_name(spec: Manifest) -> Manifest:
+    """With variables in the order of their names: one that went and came back stands last."""
+    for container in spec["template"]["spec"]["containers"]:
+        if "env" in container:
+            container["env"] = sorted(container["env"], key=lambda one: str(one["name"]))
+    return spec
