@@ -60,4 +60,4 @@ def _body(whose: tuple[str, str]) -> None:
     draw_cards(page, colors)
     draw_evidence(page)
     st.subheader("What was changed lately?", anchor=False)
-    draw_table(change_reads.changes_view(now, whose)[:8], colors, now, with_endpoint=False)
+    draw_table(change_reads.changes_view(now, whose, 8), colors, now, with_endpoint=False)

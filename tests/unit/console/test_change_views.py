@@ -206,9 +206,9 @@ def test_where_a_second_person_is_needed_nobody_confirms_their_own(
 def test_a_size_without_its_unit_is_refused_as_the_command_refuses_it(store: Store, endpoint: str) -> None:
     app = open_view("tiers", endpoint=endpoint, cluster=CLUSTER)
     app.text_input(key="resize-L1").set_value("40")
-    app.button(key="FormSubmitter:resize-Resize").click().run()
+    app.button[0].click().run()
     assert "40 is 40 bytes" in words(app)
-    assert store.changes(CLUSTER, endpoint) == []
+    assert not store.changes(CLUSTER, endpoint)
 
 
 def test_what_waits_for_approval_is_not_called_approved_and_is_there_as_a_patch(
@@ -221,3 +221,10 @@ def test_what_waits_for_approval_is_not_called_approved_and_is_there_as_a_patch(
     assert "◑ approved" not in course
     assert "tierdeck approve" not in words(app)
     assert any("kind: Kustomization" in one.value for one in app.code)
+
+
+def test_the_fleet_says_what_was_changed_lately(store: Store, endpoint: str, now: float) -> None:
+    change = make(store, MadeChange(endpoint, Wish(strategy="prefixaware"), State.KEPT), now - 30)
+    app = open_view("fleet")
+    assert "What was changed lately?" in [one.value for one in app.subheader]
+    assert f"changes?change={change.id}" in "".join(one.proto.body for one in app.get("html"))
