@@ -5,7 +5,6 @@ Each is a row in the store with its line in the audit log; the controller does t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -17,7 +16,7 @@ from console.change_queries import (
     stated_strategies,
 )
 from console.commands import find_endpoint
-from console.deployment import size_words
+from console.deployment import Seen, size_words, tier_states
 from db import Store
 from tierdeck.changes.change import Change
 from tierdeck.changes.strategies import strategies_of
@@ -29,6 +28,7 @@ from tierdeck.naming import short_name
 
 _LONGEST = 500
 """Letters of a reason."""
+_MEASURED_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ def propose(store: Store, endpoint: str, wish: Wish, who: Who, now: float) -> Ch
         _check_strategy(wish.strategy, declared, deployed)
     _somebody_takes_it(store, now)
     was = was_words(declared, deployed)
+    if wish.is_resize and declared is not None:
+        was = measured_words(store, declared, deployed, now) | was
     if wish.salt:  # what is known of L2 is the pool's, and not one tenant's
         was = {name: words for name, words in was.items() if name != "L2"}
     change = Change(
@@ -85,9 +87,14 @@ def revert(store: Store, change_id: int, who: Who, now: float) -> Change:
         raise UsageError(f"change {change_id} can't be reverted: {detail.no_revert}")
     _somebody_takes_it(store, now)
     declared, deployed = _known(store, first.cluster, first.endpoint)
+    wish, was = wish_back(first), was_words(declared, deployed)
+    if wish.is_resize and declared is not None:
+        was = measured_words(store, declared, deployed, now) | was
+    if first.wish.is_resize and not wish.is_resize:  # which sizes come back is not told in words
+        was = was | {"strategy": first.wish.text}
     change = Change(
-        first.cluster, first.endpoint, wish_back(first), _named(who.by), _line(who.reason), who.key, now,
-        was_words(declared, deployed), reverts=first.id, is_approved_at_once=who.is_approved_at_once,
+        first.cluster, first.endpoint, wish, _named(who.by), _line(who.reason), who.key, now,
+        was, reverts=first.id, is_approved_at_once=who.is_approved_at_once,
     )  # fmt: skip
     return store.propose(change)
 
@@ -158,7 +165,16 @@ def endpoint_named(store: Store, typed: str) -> tuple[str, str]:
         raise UsageError(str(error), f"Did you mean {meant}? {error.hint}".rstrip()) from None
 
 
-def was_words(declared: Endpoint | None, deployed: Deployed | None) -> Mapping[str, str]:
+def measured_words(store: Store, declared: Endpoint, deployed: Deployed | None, now: float) -> dict[str, str]:
+    """The sizes that run, by tier, where no cluster states them: an engine and a pool tell theirs."""
+    cluster, name = declared.cluster, declared.name
+    account = next(iter(store.accounts(now - _MEASURED_SECONDS, now, cluster, name)), None)
+    pools = [pool for pool in store.pool_now() if pool.key.cluster == cluster]
+    states = tier_states(declared, Seen(deployed, account, pools))
+    return {one.tier.value: size_words(one.effective) for one in states if one.effective.said}
+
+
+def was_words(declared: Endpoint | None, deployed: Deployed | None) -> dict[str, str]:
     """The configuration that a change is proposed on: `strategy`, `L0`, `L1`, `L2`; what is not known is missing."""
     if deployed is None:
         return {"strategy": declared.strategy} if declared is not None and declared.strategy else {}

@@ -8,7 +8,7 @@ from console.words import BEAT_LATE_SECONDS, age_words
 from tierdeck.changes.change import Change, State
 
 PROCESS = "controller"
-_START = "`tierdeck up` starts it; alone it is `python -m controller`."
+_START = "`tierdeck up --kubernetes` starts one, as the demo does; alone it is `python -m controller`."
 
 
 def why_no_approval(change: Change) -> str:

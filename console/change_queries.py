@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from console.change_limits import nobody_changes, why_no_approval, why_no_cancel, why_no_revert
-from console.change_words import asks_words, is_proved, progress_words, proof_words, state_words, verdict_words
+from console.change_words import asks_words, is_proved, label, progress_words, proof_words, state_words, verdict_words
 from console.deployment import UNSEEN
 from console.words import clock
 from db import Store
@@ -233,7 +233,7 @@ def _offer(name: str, current: str, blocked: str) -> Offer:
 
 def _blocked(store: Store, cluster: str, endpoint: str, under_way: Change | None, now: float) -> str:
     if under_way is not None:
-        return f"change {under_way.id} of this endpoint is under way: {asks_words(under_way)}, {under_way.state}"
+        return f"change {under_way.id} of this endpoint is not over: {asks_words(under_way)}, {label(under_way.state)}"
     window = store.frozen(cluster, endpoint, now)
     if window is not None:
         return f"changes are frozen until {clock(window.ends_at, now)} by {window.by}: {window.why}"

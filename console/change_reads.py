@@ -27,9 +27,9 @@ def offers_view(whose: tuple[str, str], now: float) -> EndpointOffers:
     return _offers(store_url(), whose, now // _TTL_SECONDS)
 
 
-def changes_view(now: float, whose: tuple[str, str] | None = None) -> tuple[ChangeRow, ...]:
+def changes_view(now: float, whose: tuple[str, str] | None = None, limit: int = _MOST_ROWS) -> tuple[ChangeRow, ...]:
     """The newest first; of one endpoint, or of all."""
-    return _rows(store_url(), whose, now // _TTL_SECONDS)
+    return _rows(store_url(), whose, now // _TTL_SECONDS, limit)
 
 
 def opened_change(number: int, now: float) -> ChangeDetail:
@@ -56,10 +56,10 @@ def _offers(url: str, whose: tuple[str, str], step: float) -> EndpointOffers:
 
 
 @st.cache_data(ttl=30, max_entries=64, show_spinner=False)
-def _rows(url: str, whose: tuple[str, str] | None, step: float) -> tuple[ChangeRow, ...]:
+def _rows(url: str, whose: tuple[str, str] | None, step: float, limit: int) -> tuple[ChangeRow, ...]:
     cluster, endpoint = whose if whose is not None else (None, None)
     with query_time("changes"):
-        return change_rows(open_store(url), cluster, endpoint, _MOST_ROWS)
+        return change_rows(open_store(url), cluster, endpoint, limit)
 
 
 @st.cache_data(ttl=30, max_entries=64, show_spinner=False)

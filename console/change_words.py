@@ -54,9 +54,14 @@ _NOTES = {
 NOT_TOLD = "not known"
 
 
+def label(state: State) -> str:
+    """`applying`."""
+    return _LABELS.get(state, str(state))
+
+
 def state_words(state: State) -> str:
     """`◑ applying`."""
-    return f"{SHAPES[state]} {_LABELS.get(state, str(state))}"
+    return f"{SHAPES[state]} {label(state)}"
 
 
 def asks_words(change: Change) -> str:
@@ -82,13 +87,15 @@ def progress_words(change: Change) -> str:
     """Where it is and what it waits for, one or two sentences; never empty. Of a refused one every reason."""
     if change.state is State.REFUSED and change.refusals:
         return " ".join(refusal_words(one) for one in change.refusals)
-    said = f"{_begun(change.outcome).rstrip('.')}." if change.outcome else _usual(change)
+    told = change.outcome.removeprefix(f"{change.state}: ")
+    said = f"{_begun(told).rstrip('.')}." if told else _usual(change)
     return " ".join(part for part in (said, next_words(change)) if part)
 
 
 def next_words(change: Change) -> str:
-    """What a person can do now; "": nothing has to be done."""
-    return sentence(change.next_step) if change.next_step else ""
+    """What a person can do now; "": nothing has to be done, or only what a button or the command's last line offers."""
+    is_offered = change.state is State.PREVIEWED and change.next_step == f"`tierdeck approve {change.id}`"
+    return sentence(change.next_step) if change.next_step and not is_offered else ""
 
 
 def _usual(change: Change) -> str:
@@ -116,7 +123,7 @@ def cost_words(plan: Plan) -> tuple[str, str]:
     start = "start" if len(plan.loses) > 1 else "starts"
     return (
         f"Restarts {restarts}." if restarts else "Nothing restarts.",
-        f"{tiers} {start} empty again." if tiers else "No cache is lost.",
+        f"{tiers} {start} empty again." if tiers else "No tier starts empty.",
     )
 
 

@@ -17,7 +17,7 @@ from console.segments import Source
 from console.story import Span, Story, tell
 from console.totals import EndpointSummary
 from console.versions import version_column, version_words
-from console.words import GLYPHS, bounds_words, quantile_of, quantile_words, ratio_words, short_reason
+from console.words import GLYPHS, backend_words, bounds_words, quantile_of, quantile_words, ratio_words, short_reason
 from console.worth import worth_words
 from db import PoolNow
 from tierdeck.account import ReplicaAccount
@@ -99,7 +99,7 @@ def endpoint_page(
     is_sure = is_proved(told.proof, declared.strategy)
     proved = proof_words(told.proof, declared.strategy, span.end_at) if is_sure else ""
     strategy = strategy_words(declared, told.deployed, proved)
-    facts = [declared.backend, model_words(part, declared), strategy, _replicas(part)]
+    facts = [backend_words(declared.backend), model_words(part, declared), strategy, _replicas(part)]
     facts += filter(None, [version_words(declared.replicas)])
     versions = version_column(declared.replicas)
     states = dict.fromkeys(summary.state for _, summary in part.replicas)

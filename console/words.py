@@ -133,6 +133,11 @@ def short_reason(reason: str) -> str:
     return "not known"
 
 
+def backend_words(backend: str) -> str:
+    """What deploys an endpoint; of one that no cluster tells of, that it was declared."""
+    return "declared by hand" if backend == "static" else backend
+
+
 def sentence(text: str) -> str:
     """A reason as it stands alone: a capital first, one full stop last."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -11,7 +11,7 @@ from console.cli.handing_on import PASS, hand_on
 from console.cli.output import AsJson, show
 from tierdeck.errors import UsageError
 from tierdeck.settings import load_settings
-from tierdeck.units import parse_duration, parse_size
+from tierdeck.units import parse_duration
 
 if TYPE_CHECKING:
     from console.change_commands import Who
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tierdeck.changes.change import Change
     from tierdeck.changes.wish import Wish
 
-_LEAST_BYTES = 2**20
 _USUAL_WAIT = "2h"
 
 By = Annotated[str, typer.Option(help="Who does this; by default whoever is logged in.")]
@@ -83,18 +82,13 @@ def resize(
     as_json: AsJson = False,
 ) -> None:
     """Change the sizes of an endpoint's tiers: shown first, made once it is approved."""
-    from tierdeck.changes.wish import L0Wish, Wish
+    from console.size_wish import size_wish
 
     if not (l0 or l1 or l2):
         raise UsageError("no size is given", "Give --l0, --l1 or --l2, such as --l1 40Gi.")
     if salt and not l2:
         raise UsageError("--salt is about --l2", "Give both.")
-    wish = Wish(
-        l0=L0Wish.parse(l0) if l0 else None,
-        l1_bytes=_size("--l1", l1) if l1 else None,
-        l2_bytes=_size("--l2", l2) if l2 else None,
-        salt=salt,
-    )
+    wish = size_wish(l0, l1, l2, salt)
     how = _how(by, reason, is_dry_run=dry_run, is_approved=yes, wait=timeout if wait else "", as_json=as_json)
     _propose(endpoint, wish, how)
 
@@ -214,15 +208,3 @@ def _how(by: str, reason: str, *, is_dry_run: bool, is_approved: bool, wait: str
         raise UsageError("a dry run ends with its preview", "Leave out --yes and --wait, or --dry-run.")
     limit = parse_duration(wait) if wait else 0.0
     return How(by, reason, is_dry_run, is_approved, bool(wait), limit, as_json)
-
-
-def _size(option: str, text: str) -> int:
-    """Bytes; so few that a unit is missing are refused.
-
-    Raises:
-        UsageError: it is no size.
-    """
-    size = parse_size(text)
-    if 0 < size < _LEAST_BYTES:
-        raise UsageError(f"{option} {text} is {size} bytes", "Write the unit too, such as 40Gi.")
-    return size

@@ -111,7 +111,7 @@ def _or_interrupted(change_id: int, act: Callable[[], int]) -> int:
     try:
         return act()
     except (KeyboardInterrupt, typer.Abort):
-        print(f"\nChange {change_id} stays as it is: {how_to_follow(change_id)}", file=sys.stderr)
+        print(f"\nChange {change_id} is left to itself: {how_to_follow(change_id)}", file=sys.stderr)
         return _INTERRUPTED
 
 
@@ -133,7 +133,8 @@ def _told(store: Store, change: Change, how: How, *, is_seen: bool = False) -> i
         is_seen: its preview was shown already.
     """
     found = change_document(change) | {"steps": steps_document(store.change_steps(change.id))}
-    lines = [change_text.headline(found)]
+    is_shown_only = how.is_dry_run and change.state is State.PREVIEWED
+    lines = [change_text.asked(found) if is_shown_only else change_text.headline(found)]
     lines += [change_text.preview(found)] if change.state is State.PREVIEWED and not is_seen else []
     lines += [change_text.proof(found)]
     lines += [_what_next(change, how)]

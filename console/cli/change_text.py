@@ -37,7 +37,12 @@ def change(document: dict[str, Any]) -> str:
 
 def headline(one: dict[str, Any]) -> str:
     """`◇ waits for approval  change 12 of inference/chat: prefixaware → roundrobin`, and in a sentence why."""
-    return f"{state_words(State(one['state']))}  change {one['id']} of {one['endpoint']}: {asks(one)}\n{one['words']}"
+    return f"{state_words(State(one['state']))}  {asked(one)}\n{one['words']}"
+
+
+def asked(one: dict[str, Any]) -> str:
+    """`change 12 of inference/chat: prefixaware → roundrobin`."""
+    return f"change {one['id']} of {one['endpoint']}: {asks(one)}"
 
 
 def preview(one: dict[str, Any]) -> str:

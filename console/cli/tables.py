@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from console.words import backend_words
 from tierdeck.fleet import COMPONENTS, source_kind
 from tierdeck.units import format_count, format_ratio, format_size
 
@@ -44,7 +45,7 @@ def endpoints(document: dict[str, Any]) -> str:
             str(row["replicas"]),
             f"{row['strategy']} ({row['proof']['words']})" if row["strategy"] else "not told",
             " / ".join(_size(row["sizes"][key]) for key in ("l0_bytes", "l1_bytes", "l2_bytes")),
-            row["backend"],
+            backend_words(row["backend"]),
             row["cluster"],
         ]
         for row in document["endpoints"]

@@ -12,6 +12,7 @@ from console.change_commands import approve, cancel
 from console.change_queries import ChangeDetail
 from console.change_words import SHAPES, asks_words, note_words, progress_words, verdict_words
 from console.web import change_dialogs
+from console.web.change_export import draw_export
 from console.web.change_parts import draw_course, draw_preview, draw_refusals
 from console.web.escape import escaped, marked
 from console.web.live import tell
@@ -33,7 +34,7 @@ def draw_change(found: ChangeDetail, palette: Palette) -> None:
     st.subheader(escaped(f"Change {change.id} · {change.endpoint}: {asks_words(change)}"), anchor=False)
     by = f"proposed by {change.by} at {clock(change.proposed_at, now)}"
     back = f"takes change {change.reverts} back" if change.reverts is not None else ""
-    st.caption(escaped(" · ".join(filter(None, (by, back, change.reason, change.cluster)))))
+    st.caption(escaped(" · ".join(filter(None, (by, back, change.reason, f"cluster {change.cluster}")))))
     with st.container(border=True):
         draw_course(change, palette)
         st.markdown(marked(progress_words(change)))
@@ -57,6 +58,7 @@ def _written(change: Change) -> None:
         draw_refusals(change)
     if change.preview is not None:
         draw_preview(change.preview, change.state)
+        draw_export(change)
     elif not change.refusals:
         st.markdown("Nothing is planned yet.")
 

@@ -165,7 +165,7 @@ def _confirm(found: ChangeDetail) -> None:
     needs_other = load_settings().changes_second_person
     if needs_other:
         st.info("Somebody else has to approve it (TIERDECK_CHANGES_SECOND_PERSON): leave it open for them.")
-    with st.form("change_confirm", border=False):
+    with st.form("change_confirm", border=False, enter_to_submit=False):
         reason = st.text_input("Why", key=f"change_why_{change.id}", placeholder="Whoever is on call next reads it")
         by = st.text_input("Who", name(), key=f"change_who_{change.id}", help="Stands in the audit log.")
         with st.container(horizontal=True, gap="small"):
@@ -173,7 +173,7 @@ def _confirm(found: ChangeDetail) -> None:
                 "Confirm", type="primary", disabled=bool(found.no_approval) or needs_other, key="change_confirmed"
             )
             is_left = st.form_submit_button("Leave it open", help="It waits on the Changes view to be approved.")
-    st.caption("Closing this dialog cancels the change; nothing is written.")
+    st.caption("Closing this dialog cancels the change; nothing is written. A reload leaves it waiting on Changes.")
     if is_left:
         _go_on(change.id, lambda _: None, by)
     if is_confirmed:

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from console.change_words import SHAPES, asks_words, cost_words, state_words
+from console.change_words import SHAPES, asks_words, cost_words, label, state_words
 from console.web.escape import escaped, marked
 from console.web.palette import Palette
 from tierdeck.changes.change import Change, State
@@ -67,16 +67,16 @@ def draw_course(change: Change, palette: Palette) -> None:
     at = _WHOLE.get(change.state)
     if at is None:
         st.html(
-            f"<div role='status' style='font-weight:600'>{SHAPES[change.state]} "
-            f"{escape(str(change.state).replace('_', ' '))}</div>"
+            f"<div role='status' style='font-weight:600'>{SHAPES[change.state]} {escape(label(change.state))}</div>"
         )
         return
     parts = []
     for number, (_, done) in enumerate(_COURSE):
+        told = label(change.state) if number == at else done
         shape = "●" if number < at else "◑" if number == at else "○"
         weight = "600" if number == at else "400"
         color = palette.text if number <= at else palette.muted
-        parts.append(f"<span style='color:{color};font-weight:{weight};white-space:nowrap'>{shape} {done}</span>")
+        parts.append(f"<span style='color:{color};font-weight:{weight};white-space:nowrap'>{shape} {told}</span>")
     st.html(
         f"<div role='status' style='display:flex;flex-wrap:wrap;gap:6px 22px;font-size:15px'>{''.join(parts)}</div>"
     )

@@ -22,7 +22,7 @@ def draw_table(rows: Sequence[ChangeRow], palette: Palette, now: float, *, with_
     if not rows:
         st.markdown(_EMPTY)
         return
-    names = ("when", *(("endpoint",) if with_endpoint else ()), "change", "by", "state", "proof")
+    names = ("id", "when", *(("endpoint",) if with_endpoint else ()), "change", "state", "proof", "by")
     head = "".join(f"<th style='{_cell(palette)};color:{palette.muted};font-weight:400'>{one}</th>" for one in names)
     body = "".join(_row(one, palette, now, with_endpoint=with_endpoint) for one in rows)
     st.html(
@@ -35,12 +35,13 @@ def _row(one: ChangeRow, palette: Palette, now: float, *, with_endpoint: bool) -
     link = f"color:{palette.primary};font-weight:600;text-decoration:none"
     back = f" (takes {one.reverts} back)" if one.reverts is not None else ""
     cells = [
-        f"<a href='changes?change={one.id}' target='_self' style='{link}'>{escape(clock(one.proposed_at, now))}</a>",
+        f"<a href='changes?change={one.id}' target='_self' style='{link}'>{one.id}</a>",
+        f"<span style='white-space:nowrap'>{escape(clock(one.proposed_at, now))}</span>",
         *([escape(one.endpoint)] if with_endpoint else []),
         escape(f"{one.asks}{back}"),
-        escape(one.by),
         f"<span style='white-space:nowrap'>{escape(one.state)}</span>",
         escape(one.verdict) or f"<span style='color:{palette.muted}'>–</span>",
+        escape(one.by),
     ]
     told = "".join(f"<td style='{_cell(palette)}'>{cell}</td>" for cell in cells)
     return f"<tr title='{escape(one.progress, quote=True)}'>{told}</tr>"

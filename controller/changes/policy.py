@@ -83,11 +83,11 @@ class Policy:
 
     def busy(self, change: Change, plan: Plan) -> Iterator[Refusal]:
         """Changes of other endpoints that are under way and write the same object, such as a shared router or pool."""
-        own = {(write.surface, write.address) for write in plan.writes}
+        own = {(write.surface, write.address, write.ref) for write in plan.writes}
         for other in self._store.open_changes(change.cluster):
             if other.id == change.id or other.preview is None or other.state not in _ABOUT:
                 continue
-            shared = [one for one in other.preview.plan.writes if (one.surface, one.address) in own]
+            shared = [one for one in other.preview.plan.writes if (one.surface, one.address, one.ref) in own]
             if shared:
                 reason = f"Change {other.id} of {other.endpoint}, {other.state}, writes {shared[0].ref} too."
                 yield Refusal("busy", reason, f"Wait for the end of change {other.id}, then propose it again.")

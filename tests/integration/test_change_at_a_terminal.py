@@ -92,7 +92,7 @@ def test_it_shows_the_preview_and_asks_and_yes_makes_it(
     terminals.append(one)
     wait_until(lambda: "Make change 1? [y/N]" in one.read(), "the question")
     assert "roundrobin -> prefixaware" in one.said  # the diff comes before the question
-    assert "No cache is lost." in one.said
+    assert "No tier starts empty." in one.said
     assert fleet.written == []
     one.type("y\n")
     assert one.code() == 0
@@ -118,7 +118,7 @@ def test_ctrl_c_at_the_question_leaves_it_waiting(home: Path, fleet: MemoryChang
     wait_until(lambda: "Make change 1? [y/N]" in one.read(), "the question")
     os.kill(one.process.pid, signal.SIGINT)
     assert one.code() == 130
-    assert "Change 1 stays as it is" in one.said
+    assert "Change 1 is left to itself" in one.said
     assert "Traceback" not in one.said
     assert (state(home), fleet.written) == (State.PREVIEWED, [])
 

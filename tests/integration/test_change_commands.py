@@ -61,7 +61,7 @@ def test_a_switch_is_previewed_made_proved_and_kept(deck: Deck) -> None:
     assert change["proof"]["verdict"] == "effective"
     assert change["proof"]["evidence"] == ["20 of 20 requests landed as prefixaware sends them"]
     assert change["preview"]["diff"]
-    assert change["preview"]["cost"] == "Restarts Deployment inference/chat-router. No cache is lost."
+    assert change["preview"]["cost"] == "Restarts Deployment inference/chat-router. No tier starts empty."
     assert (change["verdict"], [note["code"] for note in change["notes"]]) == (None, ["not_judged"])
     assert [step["state"] for step in change["steps"]] == [
         "proposed", "previewed", "approved", "applying", "proving", "observing", "kept",

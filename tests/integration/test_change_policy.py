@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.changes.policy import Policy
 from db import Store
 from tests.support.any_changes import CHANGE
 from tests.support.change_bench import Bench
@@ -119,3 +120,19 @@ def test_a_secret_in_a_forged_row_gets_no_further(store: Store, tmp_path: Path) 
     assert failed.state is State.FAILED
     assert "hf_x" not in failed.outcome
     assert not any("hf_x" in step.words for step in bench.steps(number))
+
+
+def test_changes_of_two_endpoints_at_one_address_are_not_in_each_others_way(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path)
+    chat, rag, pool = (ObjectRef(kind, "", name) for kind, name in (("LabEndpoint", "chat"), ("LabEndpoint", "rag"),
+                                                                    ("LabPool", "curvine")))  # fmt: skip
+    of_chat, of_rag, of_pool = (
+        Write(one, "http://127.0.0.1:1/admin/sizes", "", (FieldEdit(("sizes", "l1_bytes"), 1, 2),), Surface.LAB)
+        for one in (chat, rag, pool)
+    )
+    policy, other = Policy(bench.settings, store), replace(CHANGE, id=99, endpoint="inference/code")
+    forged(bench, State.PROVING, of_chat)
+    assert list(policy.busy(other, Plan((of_rag, of_pool)))) == []
+    (refusal,) = policy.busy(other, Plan((of_pool, of_chat)))
+    assert refusal.code == "busy"
+    assert "LabEndpoint chat too" in refusal.reason

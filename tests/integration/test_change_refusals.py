@@ -41,7 +41,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["route", "chat", "  "], 2, "no strategy is named"),
         (["resize", "chat"], 2, "no size is given. Give --l0, --l1 or --l2, such as --l1 40Gi."),
         (["resize", "chat", "--l1", "forty"], 2, "'forty' is not a size"),
-        (["resize", "chat", "--l1", "40"], 2, "--l1 40 is 40 bytes. Write the unit too, such as 40Gi."),
+        (["resize", "chat", "--l1", "40"], 2, "L1 40 is 40 bytes. Write the unit too, such as 40Gi."),
         (["resize", "chat", "--l1", "-40Gi"], 2, "'-40Gi' is not a size"),
         (["resize", "chat", "--l1", "nan"], 2, "'nan' is not a size"),
         (["resize", "chat", "--l1", "1e3Gi"], 2, "'1e3Gi' is not a size"),
@@ -159,7 +159,7 @@ def test_what_an_endpoint_can_be_changed_to_is_known_before_anybody_looks(url: s
         _propose(url, CHAT)
         busy = offers(store, EAST, CHAT, time.time())
         assert busy.open_change is not None
-        assert busy.why_not == "change 1 of this endpoint is under way: roundrobin → session, proposed"
+        assert busy.why_not == "change 1 of this endpoint is not over: roundrobin → session, looking"
         assert [one.why_not == busy.why_not for one in busy.strategies] == [False, True, True, True]
         later = offers(store, EAST, RAG, time.time() + 600)
         assert later.why_not.startswith("No controller runs any more")

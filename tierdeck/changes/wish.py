@@ -90,7 +90,7 @@ class Wish:
         """`prefixaware`, or `L0 0.85, L1 40 GiB`."""
         parts = [self.strategy] if self.strategy else []
         parts += [f"L0 {self.l0.text}"] if self.l0 is not None else []
-        parts += [f"L1 {format_size(self.l1_bytes)}"] if self.l1_bytes is not None else []
+        parts += [f"L1 {format_size(self.l1_bytes) if self.l1_bytes else 'off'}"] if self.l1_bytes is not None else []
         whose = f" of the cache salt {self.salt}" if self.salt else ""
         parts += [f"L2 {format_size(self.l2_bytes)}{whose}"] if self.l2_bytes is not None else []
         return ", ".join(parts)

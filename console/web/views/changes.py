@@ -32,7 +32,7 @@ def _status() -> None:
     now = time.time()
     rows, age = change_reads.changes_view(now), queries.data_age(now)
     open_ones = sum(row.ended_at is None for row in rows)
-    words = f"{open_ones} under way" if open_ones else "none under way"
+    words = f"{open_ones} not over" if open_ones else "none is open"
     st.caption(escaped(f"{words} · {age.words}"))
 
 

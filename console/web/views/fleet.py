@@ -6,11 +6,12 @@ import time
 
 import streamlit as st
 
-from console import queries
+from console import change_reads, queries
 from console.deployment import NOT_PROVED
 from console.fleet_page import ORDERS, FleetPage
 from console.web import palette
 from console.web.alert_strip import draw_strip
+from console.web.change_table import draw_table
 from console.web.deployment import draw_events
 from console.web.empty import no_endpoints
 from console.web.endpoint_table import endpoint_table
@@ -22,6 +23,7 @@ from console.web.parts import chart, draw_bar, draw_how, draw_notes, draw_number
 
 _FEW = 6
 """Endpoints up to which nobody needs to sort."""
+_LATEST = 3
 
 
 def render() -> None:
@@ -48,10 +50,20 @@ def _body(window: str) -> None:
     with right:
         chart(ttft_lines(story.ttft, axis, colors, question), "ttft", f"{question} p50 and p95 over time.")
     _table(page, colors, window)
+    _lately(colors)
     if not page.events.empty:
         draw_events(page.events, is_watched=True)
     draw_notes(story.notes)
     draw_how()
+
+
+def _lately(colors: palette.Palette) -> None:
+    """Of all endpoints; nothing where nothing was ever changed."""
+    now = time.time()
+    changed = change_reads.changes_view(now, limit=_LATEST)
+    if changed:
+        st.subheader("What was changed lately?", anchor=False)
+        draw_table(changed, colors, now, with_endpoint=True)
 
 
 def _table(page: FleetPage, colors: palette.Palette, window: str) -> None:

@@ -16,6 +16,7 @@ from console.web.escape import escaped
 from console.web.live import live, tell
 from console.web.pick import chosen, pick, tell_if_gone
 from console.web.strategy_cards import draw_cards, draw_evidence
+from console.words import backend_words
 from tierdeck.errors import TierdeckError
 
 _EVERY_SECONDS = 3.0
@@ -48,7 +49,7 @@ def render() -> None:
 def _status(whose: tuple[str, str]) -> None:
     now = time.time()
     page, age = change_reads.offers_view(whose, now), queries.data_age(now)
-    st.caption(escaped(" · ".join(filter(None, (page.backend, age.words)))))
+    st.caption(escaped(" · ".join(filter(None, (backend_words(page.backend), age.words)))))
 
 
 def _body(whose: tuple[str, str]) -> None:
@@ -59,4 +60,4 @@ def _body(whose: tuple[str, str]) -> None:
     draw_cards(page, colors)
     draw_evidence(page)
     st.subheader("What was changed lately?", anchor=False)
-    draw_table(change_reads.changes_view(now, whose)[:8], colors, now, with_endpoint=False)
+    draw_table(change_reads.changes_view(now, whose, 8), colors, now, with_endpoint=False)

@@ -66,4 +66,4 @@ def _sizes(whose: tuple[str, str]) -> None:
 def _lately(whose: tuple[str, str]) -> None:
     now = time.time()
     st.subheader("What was changed lately?", anchor=False)
-    draw_table(change_reads.changes_view(now, whose)[:8], palette.current(), now, with_endpoint=False)
+    draw_table(change_reads.changes_view(now, whose, 8), palette.current(), now, with_endpoint=False)

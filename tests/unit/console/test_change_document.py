@@ -69,7 +69,7 @@ def test_a_preview_has_diff_writes_cost_and_warnings() -> None:
         ],
         "restarts": ["Deployment inference/router"],
         "loses": [],
-        "cost": "Restarts Deployment inference/router. No cache is lost.",
+        "cost": "Restarts Deployment inference/router. No tier starts empty.",
         "warnings": ["helm owns args until now"],
         "proves": "prefixaware",
         "exports_only": None,
@@ -116,7 +116,7 @@ def test_the_text_has_the_diff_the_cost_and_the_warnings() -> None:
     text = change_text.change({"change": change_document(replace(PREVIEWED, proof=PROOF))})
     assert "◇ waits for approval  change 12 of inference/chat: session → prefixaware" in text
     assert DIFF in text
-    assert "Restarts Deployment inference/router. No cache is lost.\n! helm owns args until now" in text
+    assert "Restarts Deployment inference/router. No tier starts empty.\n! helm owns args until now" in text
     assert "proof: effective (12 requests in 3.2 s)\n  8 of 8 landed on chat-0" in text
 
 
@@ -125,7 +125,8 @@ def test_what_has_no_diff_is_told_field_by_field() -> None:
                 (FieldEdit(("strategy",), "session", "kvaware"),), Surface.LAB)  # fmt: skip
     found = change_document(replace(PREVIEWED, preview=Preview(Plan((lab,)), "", 1000.0)))
     assert (
-        change_text.preview(found) == "Endpoint chat strategy: session → kvaware\nNothing restarts. No cache is lost."
+        change_text.preview(found) == "Endpoint chat strategy: session → kvaware\n"
+        "Nothing restarts. No tier starts empty."
     )
 
 

@@ -78,7 +78,7 @@ def test_a_change_under_way_blocks_another_one(store: Store, endpoint: str, now:
     make(store, MadeChange(endpoint, Wish(strategy="session"), State.APPLYING, was="prefixaware"), now - 20)
     app = open_view("routing", endpoint=endpoint, cluster=CLUSTER)
     assert not _enabled(app)["switch-roundrobin"]
-    assert "is under way: prefixaware → session" in words(app)
+    assert "is not over: prefixaware → session, applying" in words(app)
 
 
 @pytest.mark.parametrize("state", [State.PREVIEWED, State.APPLYING, State.PROVING, State.OBSERVING, State.KEPT])
@@ -201,3 +201,30 @@ def test_where_a_second_person_is_needed_nobody_confirms_their_own(
     bring_to_preview(store)
     _answered(app)
     assert not _enabled(app)["change_confirmed"]
+
+
+def test_a_size_without_its_unit_is_refused_as_the_command_refuses_it(store: Store, endpoint: str) -> None:
+    app = open_view("tiers", endpoint=endpoint, cluster=CLUSTER)
+    app.text_input(key="resize-L1").set_value("40")
+    app.button[0].click().run()
+    assert "40 is 40 bytes" in words(app)
+    assert not store.changes(CLUSTER, endpoint)
+
+
+def test_what_waits_for_approval_is_not_called_approved_and_is_there_as_a_patch(
+    store: Store, endpoint: str, now: float
+) -> None:
+    change = make(store, MadeChange(endpoint, Wish(strategy="prefixaware"), State.PREVIEWED), now - 30)
+    app = open_view("changes", change=str(change.id))
+    course = "".join(one.proto.body for one in app.get("html"))
+    assert "◑ waits for approval" in course
+    assert "◑ approved" not in course
+    assert "tierdeck approve" not in words(app)
+    assert any("kind: Kustomization" in one.value for one in app.code)
+
+
+def test_the_fleet_says_what_was_changed_lately(store: Store, endpoint: str, now: float) -> None:
+    change = make(store, MadeChange(endpoint, Wish(strategy="prefixaware"), State.KEPT), now - 30)
+    app = open_view("fleet")
+    assert "What was changed lately?" in [one.value for one in app.subheader]
+    assert f"changes?change={change.id}" in "".join(one.proto.body for one in app.get("html"))

@@ -84,7 +84,7 @@ def test_one_that_was_approved_at_once_does_not_ask_for_approval() -> None:
 
 
 def test_its_cost_is_what_restarts_and_which_tiers_are_lost() -> None:
-    assert cost_words(Plan(())) == ("Nothing restarts.", "No cache is lost.")
+    assert cost_words(Plan(())) == ("Nothing restarts.", "No tier starts empty.")
     assert cost_words(Plan((), restarts=(ENGINE,), loses=(Tier.L0, Tier.L1))) == (
         "Restarts Deployment inference/chat.",
         "L0 and L1 start empty again.",
