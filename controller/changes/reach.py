@@ -62,7 +62,7 @@ FIELDS = frozenset(
         "sizeLimit",
         "l1SizeGB",
         "sizeGB",
-        "limit_bytes",
+        "limit_gb",
         "replicas",
     }
 )
@@ -73,8 +73,11 @@ _ENVIRONMENTS = ("env", "environmentVariables")
 _OURS = "tierdeck.io/"
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=-]*")
 _ADDRESS = re.compile(
-    r"/(?:api|apis/[a-z0-9.-]+)/(?P<version>[a-z0-9]+)/namespaces/(?P<ns>[^/]+)/(?P<what>[^/]+)/(?P<name>[^/]+)"
+    r"/(?:api|apis/[a-z0-9.-]+)/(?P<version>[a-z0-9]+)/namespaces/(?P<ns>[a-z0-9-]+)/(?P<what>[a-z0-9]+)/"
+    r"(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)"
 )
+"""Names as Kubernetes has them: nothing in one is a query, or leads to another path or to a subresource."""
+_QUOTA = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+/quota/[A-Za-z0-9_.~%-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,9 @@ def touched(write: Write) -> Sequence[Touched] | str:
 
 def misled(write: Write) -> str:
     """Why a write does not go where it says that it goes; empty: it does."""
+    if write.surface is Surface.LMCACHE_QUOTA:
+        is_quota = _QUOTA.fullmatch(write.address) is not None and not write.api_version
+        return "" if is_quota else f"{write.ref} is no quota of a coordinator's by its address."
     if write.surface is not Surface.KUBERNETES:
         return ""
     ref, match = write.ref, _ADDRESS.fullmatch(write.address)
