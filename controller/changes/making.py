@@ -36,7 +36,7 @@ def apply(work: Work, change: Change, now: float) -> Move:
     work.hold()
     work.seam.at("applying")
     try:
-        work.changer.apply(plan, change.approved_by)
+        work.changer.apply(plan, change.approved_by, work.hold)
     except StoppedError as error:
         return stopped(change, error)
     work.seam.at("applied")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from controller.changes.changer import DeniedError, DriftedError, Progress, Verified
+from controller.changes.changer import DeniedError, DriftedError, Hold, Progress, Verified, unheld
 from controller.changes.seam import NoSeam, Seam
 from tierdeck.changes.change import Change
 from tierdeck.changes.plan import ABSENT, FieldEdit, Json, Plan, Preview, Refusal, Write
@@ -85,7 +85,7 @@ class MemoryChanger:
         ]
         return Preview(plan, "\n".join(lines), at)
 
-    def apply(self, plan: Plan, approver: str) -> bool:
+    def apply(self, plan: Plan, approver: str, hold: Hold = unheld) -> bool:
         self._fail("apply")
         self._check(plan)
         is_new = False
@@ -95,6 +95,7 @@ class MemoryChanger:
             if write.ref.name in self.faults.denied:
                 raise DeniedError(f"{write.ref} is refused: {self.faults.denied[write.ref.name]}", written=index)
             self.seam.at(f"writing {index}")
+            hold()
             self._write(write, approver)
             self.seam.at(f"written {index}")
             is_new = True

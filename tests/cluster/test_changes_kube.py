@@ -11,6 +11,7 @@ import pytest
 from controller.api.errors import ApiFailingError, NotServedError
 from controller.changes.changer import DeniedError, DriftedError
 from controller.changes.kube.ownership import holders
+from controller.changes.move import LeaseLostError
 from controller.resources import DEPLOYMENTS, HYPERPOD_GROUP
 from tests.cluster.changing import (
     ARGS,
@@ -372,3 +373,14 @@ def test_kinds_that_are_not_watched_are_found_where_the_server_has_them(changing
     with pytest.raises(NotServedError, match="no NoSuchKind"):
         reader.address_of(ObjectRef("NoSuchKind", changing.namespace, "x"))
     assert list(reader.list(f"/apis/policy/v1/namespaces/{changing.namespace}/poddisruptionbudgets")) == []
+
+
+def test_who_lost_the_change_writes_nothing(changing: Changing) -> None:
+    plan = changing.planned(L0)
+
+    def lost() -> None:
+        raise LeaseLostError
+
+    with pytest.raises(LeaseLostError):
+        changing.changer.apply(plan, "", lost)
+    assert changing.live()["metadata"]["generation"] == 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from controller.api.errors import ApiUnreachableError
+from controller.changes.seam import NoSeam
 from db import Store
 from tests.support.alerts import silence
 from tests.support.any_changes import CHANGE, CHAT
@@ -253,3 +254,34 @@ def test_what_could_not_be_previewed_for_a_day_is_cancelled_with_the_reason(benc
     cancelled = bench.now(proposed.id)
     assert cancelled.state is State.CANCELLED
     assert "the API server does not answer" in cancelled.outcome
+
+
+@dataclass
+class Slept(NoSeam):
+    """A controller that sleeps past its lease right before its second write, while another one takes the change."""
+
+    bench: Bench | None = None
+    is_over: bool = False
+
+    def at(self, point: str) -> None:
+        if point == "writing 1" and self.bench is not None and not self.is_over:
+            self.is_over = True
+            self.bench.clock.now += 31
+            assert self.bench.store.claim_change("east", "b", self.bench.clock.now, 30) is not None
+
+
+def test_who_slept_past_its_lease_between_two_writes_writes_no_more(store: Store, tmp_path: Path) -> None:
+    seam = Slept()
+    seam.bench = bench = Bench(store, tmp_path, seam=seam)
+    proposed = bench.propose(RESIZE)
+    bench.work()
+    bench.store.approve_change(proposed.id, "bob", bench.clock.now)
+    bench.work()
+    assert [subject for subject, _ in bench.fleet.written] == ["Deployment inference/chat-engine"]
+    assert bench.now(proposed.id).state is State.APPLYING
+    bench.work(bench.started("b"))
+    assert bench.now(proposed.id).state is State.KEPT
+    assert [subject for subject, _ in bench.fleet.written] == [
+        "Deployment inference/chat-engine",
+        "Deployment inference/chat-pool",
+    ]

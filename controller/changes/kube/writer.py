@@ -16,7 +16,7 @@ from controller.api.errors import (
     NotServedError,
     RefusedError,
 )
-from controller.changes.changer import DeniedError, DriftedError
+from controller.changes.changer import DeniedError, DriftedError, Hold, unheld
 from controller.changes.kube.claims import claims_of
 from controller.changes.kube.document import document, lost
 from controller.changes.kube.fields import get, picked, same, short, with_edits
@@ -77,8 +77,12 @@ class Writer:
             raise DeniedError(f"this write of {write.ref} would also take away {', '.join(gone[:3])}")
         return answered
 
-    def apply(self, write: Write, person: Person | None) -> bool:
+    def apply(self, write: Write, person: Person | None, hold: Hold = unheld) -> bool:
         """Write it, if it is not there yet.
+
+        Args:
+            hold: asked between the look and the write. Whoever took the change over meanwhile and wrote makes the
+                version another one, so that this write does not come through.
 
         Returns:
             Whether it was written now.
@@ -88,10 +92,10 @@ class Writer:
         """
         if not self.check(write):
             return False
-        answered = self._send(write, {}, person)
+        answered = self._send(write, {}, person, hold)
         return answered.live is not answered.stored
 
-    def _send(self, write: Write, query: dict[str, str], person: Person | None) -> Answered:
+    def _send(self, write: Write, query: dict[str, str], person: Person | None, hold: Hold = unheld) -> Answered:
         """Read, decide, send, and start over where the object changed in between or the server is busy."""
         for turn in range(_TRIES):
             live = self._live(write)
@@ -106,6 +110,7 @@ class Writer:
                 if made.is_apply
                 else Sent("PUT", made.content, query=told, person=person)
             )
+            hold()
             try:
                 return Answered(live, self._api.send(write.address, sent))
             except ConflictError:
