@@ -68,13 +68,22 @@ class Writer:
         """What the server would store.
 
         Raises:
-            DeniedError: the server, a webhook or a policy refuses it, or it would take away more than was asked for.
+            DeniedError: the server, a webhook or a policy refuses it or makes something else of it, or it would take
+                away more than was asked for.
             DriftedError: as of `check`.
         """
         answered = self._send(write, {"dryRun": "All"}, None)
         gone = lost(with_edits(answered.live, write.edits), answered.stored)
         if gone:
             raise DeniedError(f"this write of {write.ref} would also take away {', '.join(gone[:3])}")
+        made = [one for one in write.edits if one.after is not ABSENT]  # a default may come in place of what goes
+        other = next((one for one in made if not _is(one, answered.stored, one.after)), None)
+        if other is not None:
+            stored, wanted = in_words(other, get(answered.stored, other.path)), in_words(other, other.after)
+            raise DeniedError(
+                f"the server would store {stored} and not {wanted} in {other.where} of {write.ref}",
+                "A webhook or policy of the cluster rewrites it: change it there.",
+            )
         return answered
 
     def apply(self, write: Write, person: Person | None, hold: Hold = unheld) -> bool:
@@ -129,9 +138,12 @@ class Writer:
         )
 
     def _live(self, write: Write) -> Raw:
+        """What is looked at has to be what is written to: kinds of two groups may have one name."""
         live = self._reader.get(write.ref)
         if live is None:
             raise DriftedError(f"{write.ref} is not there any more")
+        if (write.address, write.api_version) != self._reader.address_of(write.ref):
+            raise DeniedError(f"{write.address} is not where the server has {write.ref}", "Propose it again.")
         return live
 
     def _allowed(self, write: Write, live: Raw) -> None:
