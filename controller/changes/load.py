@@ -11,15 +11,19 @@ from tierdeck.account import Answer, Gauges
 _SECONDS = 60.0
 
 
-def load_of(store: Store, cluster: str, endpoint: str, at: float) -> Load:
+def load_of(store: Store, cluster: str, endpoint: str, at: float, stale_seconds: float = _SECONDS) -> Load:
     """Requests of all replicas together; unknown where one replica does not tell, or nothing is scraped.
 
     Whether chat completions were seen is not in the store: no metric that is read tells the path.
 
+    Args:
+        stale_seconds: for so long a round of a replica counts, a minute at least.
+
     Raises:
         UnreachableError: the store does not answer.
     """
-    found = store.accounts(at - _SECONDS, at, cluster, endpoint)
+    start = at - max(_SECONDS, stale_seconds)
+    found = store.accounts(start, at, cluster, endpoint, stale_after_seconds=stale_seconds)
     gauges = [
         replica.gauges if replica.answer is Answer.ENGINE else Gauges()
         for one in found

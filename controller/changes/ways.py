@@ -10,6 +10,7 @@ from controller.changes.changers import Changers
 from controller.changes.kube.changer import KubernetesChanger
 from controller.changes.kube.parts import Parts
 from controller.changes.lab import LabChanger
+from controller.changes.load import load_of
 from controller.changes.planner import Load
 from controller.changes.planners import PLANNERS
 from controller.changes.preflight import preflight
@@ -22,8 +23,6 @@ from tierdeck.changes.plan import Surface
 from tierdeck.changes.proof import Proof
 from tierdeck.errors import UsageError
 from tierdeck.settings import Settings
-
-_LOAD_SECONDS = 60.0
 
 
 def ways(settings: Settings, store: Store, api: Api | None, objects: Callable[[], Objects]) -> Changers:
@@ -43,7 +42,8 @@ def ways(settings: Settings, store: Store, api: Api | None, objects: Callable[[]
         by_hand=settings.managers_by_hand,
         elsewhere={Surface.LMCACHE_QUOTA: Quotas()},
     )
-    cluster = KubernetesChanger(api, parts) if api is not None else None
+    rolling = settings.changes_rollout_seconds
+    cluster = KubernetesChanger(api, parts, rolling_seconds=rolling) if api is not None else None
     return Changers(cluster, LabChanger(settings.lab_url) if settings.lab_url else None)
 
 
@@ -55,12 +55,8 @@ class _Seen:
         self._store = store
 
     def load(self, endpoint: str) -> Load:
-        """Of all replicas together; unknown where one of them does not tell. When chat was seen is not stored."""
-        now, stale = time.time(), self._settings.stale_after_seconds
-        start = now - max(_LOAD_SECONDS, stale)
-        found = self._store.accounts(start, now, self._settings.cluster, endpoint, stale_after_seconds=stale)
-        gauges = [one.gauges for each in found for one in each.replicas]
-        return Load(_sum([one.running for one in gauges]), _sum([one.waiting for one in gauges]))
+        stale = self._settings.stale_after_seconds
+        return load_of(self._store, self._settings.cluster, endpoint, time.time(), stale)
 
     def probe(self, endpoint: str, wished: str) -> Proof:
         """
@@ -72,8 +68,3 @@ class _Seen:
         if found is None:
             raise UsageError(f"{endpoint} has no targets yet, so nothing tells where its router is", "Probe it later.")
         return probe(route_of(found), wished)
-
-
-def _sum(known: list[float | None]) -> float | None:
-    told = [one for one in known if one is not None]
-    return sum(told) if told and len(told) == len(known) else None
