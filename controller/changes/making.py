@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import structlog
 
-from controller.changes.changer import Progress, StoppedError
+from controller.changes.changer import DeniedError, Progress, StoppedError
 from controller.changes.move import Move, Work, to, waiting
 from tierdeck.changes.change import Change, State
 from tierdeck.changes.plan import Plan
@@ -19,6 +19,7 @@ WRITING_SECONDS = 2 * 3600.0
 """From the approval: what can't be written to its end by then is given up."""
 AGAIN_SECONDS = 10.0
 """Until a strategy that was not in effect is probed once more: a router may still be taking it up."""
+_FROZEN_SECONDS = 30.0
 _MOST_PAUSE_SECONDS = 10.0
 _SHARE_OF_AGE = 0.05
 
@@ -33,6 +34,9 @@ def apply(work: Work, change: Change, now: float) -> Move:
         return _given_up(change, forbidden[0].reason.rstrip("."))
     if now >= change.approved_at + WRITING_SECONDS:
         return _given_up(change, f"it could not be written within 2 h: {change.outcome}")
+    frozen = work.policy.frozen(change, now)
+    if frozen is not None:
+        return waiting(change, f"it waits: {frozen.reason.rstrip('.')}", _FROZEN_SECONDS)
     work.hold()
     work.seam.at("applying")
     try:
@@ -47,8 +51,8 @@ def stopped(change: Change, error: TierdeckError) -> Move:
     """To `failed`, with what was written of it and what was not."""
     total = len(change.preview.plan.writes) if change.preview is not None else 0
     written = error.written if isinstance(error, StoppedError) else None
-    if written is None and total == 1:
-        written = 0  # it is the one write that failed
+    if written is None and total == 1 and isinstance(error, DeniedError):
+        written = 0  # it is the one write that is refused; of any other error, one before it may have come through
     if written == 0:
         told, next_step = "nothing was written", f"{error.hint} Then propose it again.".strip()
     else:

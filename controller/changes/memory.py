@@ -51,6 +51,7 @@ class MemoryChanger:
         probes: how often it was asked.
         seam: told between its writes.
         shared: endpoints whose objects are another's, by name.
+        warnings: what every plan warns of from now on.
     """
 
     def __init__(self, *endpoints: str, seam: Seam | None = None, clock: Callable[[], float] = lambda: 0.0) -> None:
@@ -59,6 +60,7 @@ class MemoryChanger:
         self.approvers: list[str] = []
         self.probes = 0
         self.shared: dict[str, str] = {}
+        self.warnings: tuple[str, ...] = ()
         self.faults = Faults()
         self.seam = seam or NoSeam()
         self._clock = clock
@@ -134,7 +136,7 @@ class MemoryChanger:
             return (Refusal("nothing_to_do", "it is so already"),)
         writes = tuple(Write(ref, _address(ref), "apps/v1", tuple(some)) for ref, some in edits.items())
         loses = (Tier.L0, Tier.L1) if any(ref.name.endswith("-engine") for ref in edits) else ()
-        return Plan(writes, restarts=tuple(edits), loses=loses, strategy=strategy)
+        return Plan(writes, restarts=tuple(edits), loses=loses, strategy=strategy, warnings=self.warnings)
 
     def _back(self, plan: Plan) -> Plan | tuple[Refusal, ...]:
         """What `plan` wrote, written back."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.api.errors import ApiUnreachableError
+from controller.api.errors import ApiUnreachableError, ForbiddenError
 from controller.changes.seam import NoSeam
 from db import Store
 from tests.support.alerts import silence
@@ -208,6 +208,51 @@ def test_an_approval_is_of_what_was_previewed_and_of_nothing_else(bench: Bench) 
     bench.store.approve_change(proposed.id, "bob", T0)
     bench.work()
     assert bench.now(proposed.id).state is State.KEPT
+
+
+def test_a_warning_that_nobody_saw_is_looked_at_first(bench: Bench) -> None:
+    bench.fleet.warnings = ("With 3 requests that run, 2 of 3 replicas remain.",)
+    proposed = bench.propose()
+    bench.work()
+    bench.fleet.warnings = ("With 1 request that runs, 1 of 2 replicas remain.", "helm owns args until now.")
+    bench.store.approve_change(proposed.id, "bob", T0)
+    bench.work()
+    back = bench.now(proposed.id)
+    assert (back.state, back.approved_by, bench.fleet.written) == (State.PREVIEWED, "", [])
+    assert "a warning that nobody has seen: helm owns args until now" in back.outcome
+    bench.fleet.warnings = ("With 9 requests that run, 2 of 3 replicas remain.", "helm owns args until now.")
+    bench.store.approve_change(proposed.id, "bob", T0)
+    bench.work()
+    assert bench.now(proposed.id).state is State.KEPT  # other numbers are no other warning
+
+
+def test_a_window_that_began_before_the_first_write_is_waited_for(bench: Bench) -> None:
+    bench.fleet.faults.raising["apply"] = [ApiUnreachableError("the API server does not answer")]
+    proposed = bench.propose()
+    bench.work()
+    bench.store.approve_change(proposed.id, "bob", T0)
+    bench.work()
+    bench.store.add_silence(silence(T0, 600, is_maintenance=True, endpoint=CHAT))
+    bench.clock.now += 60
+    bench.work()
+    held = bench.now(proposed.id)
+    assert (held.state, bench.fleet.written) == (State.APPLYING, [])
+    assert "it waits: inference/chat is frozen until" in held.outcome
+    bench.clock.now += 600
+    bench.work()
+    assert bench.now(proposed.id).state is State.KEPT
+
+
+def test_what_may_have_been_written_is_not_called_nothing(bench: Bench) -> None:
+    """The first answer was lost; then the object may not be read any more."""
+    bench.fleet.faults.raising["apply"] = [ApiUnreachableError("no answer"), ForbiddenError("who asks may not")]
+    proposed = bench.propose()
+    bench.work()
+    bench.store.approve_change(proposed.id, "bob", T0)
+    failed = bench.until(proposed.id, lambda one: one.state.is_over)
+    assert failed.state is State.FAILED
+    assert "nothing was written" not in failed.outcome
+    assert f"`tierdeck revert {proposed.id}`" in failed.next_step
 
 
 def test_what_is_so_already_when_it_is_approved_is_not_written_again(bench: Bench) -> None:
