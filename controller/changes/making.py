@@ -19,7 +19,6 @@ WRITING_SECONDS = 2 * 3600.0
 """From the approval: what can't be written to its end by then is given up."""
 AGAIN_SECONDS = 10.0
 """Until a strategy that was not in effect is probed once more: a router may still be taking it up."""
-_FROZEN_SECONDS = 30.0
 _MOST_PAUSE_SECONDS = 10.0
 _SHARE_OF_AGE = 0.05
 
@@ -36,7 +35,7 @@ def apply(work: Work, change: Change, now: float) -> Move:
         return _given_up(change, f"it could not be written within 2 h: {change.outcome}")
     frozen = work.policy.frozen(change, now)
     if frozen is not None:
-        return waiting(change, f"it waits: {frozen.reason.rstrip('.')}", _FROZEN_SECONDS)
+        return _given_up(change, frozen.reason.rstrip("."))
     work.hold()
     work.seam.at("applying")
     try:

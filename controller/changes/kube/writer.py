@@ -209,6 +209,14 @@ def version_of(raw: Raw) -> str:
     return text(raw, "metadata", "resourceVersion")
 
 
-def as_person(name: str) -> Person | None:
-    """In whose name; None: in the controller's own."""
-    return Person(name) if name else None
+def as_person(name: str) -> Person:
+    """In whose name.
+
+    Raises:
+        DeniedError: nobody of that name can be impersonated: the server's own have rights that no approval gives.
+    """
+    if not name or name.strip() != name or name.lower().startswith("system:") or not (name + ".").isprintable():
+        raise DeniedError(f"nothing is written in the name of {name!r}", "Let a person of the cluster approve it.")
+    if not name.isascii():  # a header can't hold it
+        raise DeniedError(f"the API server can't be told the name {name!r}", "Approve it by a name in ASCII.")
+    return Person(name)
