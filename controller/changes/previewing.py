@@ -64,6 +64,9 @@ def _planned(work: Work, change: Change) -> Plan | tuple[Refusal, ...]:
     reverted = work.find(change.reverts) if change.reverts is not None else None
     if change.reverts is not None and reverted is None:
         return (Refusal("not_possible", f"There is no change {change.reverts} to be reverted."),)
+    if reverted is not None and (reverted.endpoint, reverted.state.is_over) != (change.endpoint, True):
+        reason = f"Change {change.reverts} is one of {reverted.endpoint}, {reverted.state}: it can't be reverted here."
+        return (Refusal("not_possible", reason),)
     planned = work.changer.plan(change, reverted)
     work.seam.at("planned")
     if not isinstance(planned, Plan):

@@ -130,6 +130,23 @@ def test_a_forged_approval_is_of_nothing_but_what_is_planned_anew(store: Store, 
     assert bench.fleet.written == []
 
 
+def test_a_forged_revert_takes_back_no_other_endpoints_change(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path)
+    kept = bench.made(replace(CHANGE, endpoint="inference/code", key="other"))
+    proposed = bench.propose(replace(CHANGE, key="undo"))
+    assert bench.store.claim_change("east", "eve", bench.clock.now, 30) is not None
+    row = replace(proposed, reverts=kept.id)
+    assert bench.store.move_change(replace(row, state=State.PREVIEWED), None, "eve", bench.clock.now)
+    approved = replace(row, state=State.APPROVED, approved_by="eve", approved_at=bench.clock.now)
+    assert bench.store.move_change(approved, None, "eve", bench.clock.now)
+    bench.store.drop_change(proposed.id, "eve")
+    written = list(bench.fleet.written)
+    bench.work()
+    refused = bench.now(proposed.id)
+    assert (refused.state, bench.fleet.written) == (State.REFUSED, written)
+    assert "is one of inference/code" in refused.refusals[0].reason
+
+
 def test_what_nobody_approved_is_not_applied(store: Store, tmp_path: Path) -> None:
     bench = Bench(store, tmp_path)
     number = forged(bench, State.APPLYING, GOOD, approved_by="")
