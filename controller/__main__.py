@@ -149,9 +149,10 @@ def rights(
     changes: Annotated[bool, typer.Option("--changes", help="Those that changing takes besides.")] = False,
 ) -> None:
     """Print the rules that observing needs, fit for a ClusterRole."""
-    from controller.api.rights import change_cluster_rules, change_rules, rules
+    from controller.api.rights import change_cluster_rules, change_read_rules, change_write_rules, rules
 
-    print("\n".join((change_cluster_rules(impersonates=False), change_rules())) if changes else rules())
+    changing = (change_cluster_rules(impersonates=False), change_read_rules(), change_write_rules())
+    print("\n".join(changing) if changes else rules())
 
 
 def _guard(act: Callable[[], None]) -> None:

@@ -132,6 +132,7 @@ class Api:
                 timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, read_seconds), read=read_seconds),
                 preload_content=False,
                 retries=False,
+                redirect=False,  # a token goes nowhere else
             )
             if response.status not in (200, 201):
                 told = response.read(decode_content=True)

@@ -80,10 +80,14 @@ def write_rule(resource: Resource) -> str:
     return _rule(resource, WRITE)
 
 
-def change_rules() -> str:
-    """What changing takes in each namespace beyond observing."""
-    read = [_rule(resource, _LOOK) for resource in _BESIDES]
-    return "\n".join([*(write_rule(resource) for resource in WRITABLE), *read])
+def change_write_rules() -> str:
+    """What changing takes in the namespaces that may be changed, and nowhere else."""
+    return "\n".join(write_rule(resource) for resource in WRITABLE)
+
+
+def change_read_rules() -> str:
+    """What it looks at in each namespace beyond observing."""
+    return "\n".join(_rule(resource, _LOOK) for resource in _BESIDES)
 
 
 def change_cluster_rules(*, impersonates: bool) -> str:

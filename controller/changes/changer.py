@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -30,6 +31,14 @@ class DriftedError(StoppedError):
 
 class DeniedError(StoppedError):
     """The API server, or a webhook of the cluster, refuses this write, and would again."""
+
+
+Hold = Callable[[], None]
+"""Raises where the change is not this controller's any more; asked right before each effect."""
+
+
+def unheld() -> None:
+    """Nobody else could have it."""
 
 
 class Progress(StrEnum):
@@ -78,11 +87,12 @@ class Changer(Protocol):
         """
         ...
 
-    def apply(self, plan: Plan, approver: str) -> bool:
+    def apply(self, plan: Plan, approver: str, hold: Hold = unheld) -> bool:
         """Write what is not there yet; a write that is there already is not made again.
 
         Args:
             approver: on whose behalf, where this is told to the server.
+            hold: asked after the last look and before each write, so that who lost the change writes nothing more.
 
         Returns:
             Whether anything was written now.

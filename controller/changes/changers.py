@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.changes.changer import Changer, Verified
+from controller.changes.changer import Changer, Hold, Verified, unheld
 from tierdeck.changes.change import Change
 from tierdeck.changes.plan import Plan, Preview, Refusal, Surface
 from tierdeck.changes.proof import Proof
@@ -25,8 +25,8 @@ class Changers:
     def preview(self, plan: Plan, at: float) -> Preview:
         return self._of_plan(plan).preview(plan, at)
 
-    def apply(self, plan: Plan, approver: str) -> bool:
-        return self._of_plan(plan).apply(plan, approver)
+    def apply(self, plan: Plan, approver: str, hold: Hold = unheld) -> bool:
+        return self._of_plan(plan).apply(plan, approver, hold)
 
     def verify(self, plan: Plan, applied_at: float) -> Verified:
         return self._of_plan(plan).verify(plan, applied_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
-from controller.changes.changer import DeniedError, DriftedError, Progress, Verified
+from controller.changes.changer import DeniedError, DriftedError, Hold, Progress, Verified, unheld
 from controller.changes.lab_api import Current, LabApi
 from controller.probe.prober import probe
 from controller.probe.route import lab_route
@@ -59,7 +59,7 @@ class LabChanger:
             diff += difflib.unified_diff(before, after, str(write.ref), str(write.ref), lineterm="")
         return Preview(plan, "\n".join(diff), at)
 
-    def apply(self, plan: Plan, approver: str) -> bool:
+    def apply(self, plan: Plan, approver: str, hold: Hold = unheld) -> bool:
         is_written = False
         for index, write in enumerate(plan.writes):
             now = self._now(write, written=index)
@@ -68,6 +68,7 @@ class LabChanger:
                 continue
             _refuse_foreign(write, now, written=index)
             body = {_BODY[edit.path]: edit.after for edit in edits}
+            hold()
             reason = self._api.post(write.address, {"endpoint": write.ref.name, **body})
             if reason:
                 raise DeniedError(f"The lab refuses it: {reason}", written=index)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import structlog
 
-from controller.changes.changer import Progress, StoppedError
+from controller.changes.changer import DeniedError, Progress, StoppedError
 from controller.changes.move import Move, Work, to, waiting
 from tierdeck.changes.change import Change, State
 from tierdeck.changes.plan import Plan
@@ -33,10 +33,13 @@ def apply(work: Work, change: Change, now: float) -> Move:
         return _given_up(change, forbidden[0].reason.rstrip("."))
     if now >= change.approved_at + WRITING_SECONDS:
         return _given_up(change, f"it could not be written within 2 h: {change.outcome}")
+    frozen = work.policy.frozen(change, now)
+    if frozen is not None:
+        return _given_up(change, frozen.reason.rstrip("."))
     work.hold()
     work.seam.at("applying")
     try:
-        work.changer.apply(plan, change.approved_by)
+        work.changer.apply(plan, change.approved_by, work.hold)
     except StoppedError as error:
         return stopped(change, error)
     work.seam.at("applied")
@@ -47,8 +50,8 @@ def stopped(change: Change, error: TierdeckError) -> Move:
     """To `failed`, with what was written of it and what was not."""
     total = len(change.preview.plan.writes) if change.preview is not None else 0
     written = error.written if isinstance(error, StoppedError) else None
-    if written is None and total == 1:
-        written = 0  # it is the one write that failed
+    if written is None and total == 1 and isinstance(error, DeniedError):
+        written = 0  # it is the one write that is refused; of any other error, one before it may have come through
     if written == 0:
         told, next_step = "nothing was written", f"{error.hint} Then propose it again.".strip()
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from controller.changes.changer import DeniedError, DriftedError, Progress, Verified
+from controller.changes.changer import DeniedError, DriftedError, Hold, Progress, Verified, unheld
 from controller.changes.seam import NoSeam, Seam
 from tierdeck.changes.change import Change
 from tierdeck.changes.plan import ABSENT, FieldEdit, Json, Plan, Preview, Refusal, Write
@@ -51,6 +51,7 @@ class MemoryChanger:
         probes: how often it was asked.
         seam: told between its writes.
         shared: endpoints whose objects are another's, by name.
+        warnings: what every plan warns of from now on.
     """
 
     def __init__(self, *endpoints: str, seam: Seam | None = None, clock: Callable[[], float] = lambda: 0.0) -> None:
@@ -59,6 +60,7 @@ class MemoryChanger:
         self.approvers: list[str] = []
         self.probes = 0
         self.shared: dict[str, str] = {}
+        self.warnings: tuple[str, ...] = ()
         self.faults = Faults()
         self.seam = seam or NoSeam()
         self._clock = clock
@@ -85,7 +87,7 @@ class MemoryChanger:
         ]
         return Preview(plan, "\n".join(lines), at)
 
-    def apply(self, plan: Plan, approver: str) -> bool:
+    def apply(self, plan: Plan, approver: str, hold: Hold = unheld) -> bool:
         self._fail("apply")
         self._check(plan)
         is_new = False
@@ -95,6 +97,7 @@ class MemoryChanger:
             if write.ref.name in self.faults.denied:
                 raise DeniedError(f"{write.ref} is refused: {self.faults.denied[write.ref.name]}", written=index)
             self.seam.at(f"writing {index}")
+            hold()
             self._write(write, approver)
             self.seam.at(f"written {index}")
             is_new = True
@@ -133,7 +136,7 @@ class MemoryChanger:
             return (Refusal("nothing_to_do", "it is so already"),)
         writes = tuple(Write(ref, _address(ref), "apps/v1", tuple(some)) for ref, some in edits.items())
         loses = (Tier.L0, Tier.L1) if any(ref.name.endswith("-engine") for ref in edits) else ()
-        return Plan(writes, restarts=tuple(edits), loses=loses, strategy=strategy)
+        return Plan(writes, restarts=tuple(edits), loses=loses, strategy=strategy, warnings=self.warnings)
 
     def _back(self, plan: Plan) -> Plan | tuple[Refusal, ...]:
         """What `plan` wrote, written back."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from controller.changes.allowed_file import AllowedFile
 from controller.changes.reach import Touched, misled, touched
+from controller.reading.quantities import bytes_of
 from db import Store
 from tierdeck.changes.allowed import Allowed, Limits
 from tierdeck.changes.change import Change, State
@@ -140,25 +141,54 @@ def _write_refusals(write: Write, allowed: Allowed) -> Iterator[Refusal]:
 def _beyond_written(write: Write, parts: Iterable[Touched], limits: Limits) -> Iterator[Refusal]:
     """What is written, as far as a number by itself tells: one rank's L1 is no more than a replica's."""
     for part in parts:
-        factor, most = {
-            "--gpu-memory-utilization": (1, limits.l0_share),
-            "gpuMemoryUtilization": (1, limits.l0_share),
-            "LMCACHE_MAX_LOCAL_CPU_SIZE": (_GIB, limits.l1),
-            "cpuOffloadingBufferSize": (_GIB, limits.l1),
-            "LMCACHE_MAX_LOCAL_DISK_SIZE": (_GIB, limits.l2),
-            "limit_gb": (_GIB, limits.l2),
-            "max_capacity_gb": (_GIB, limits.l2),
-            "replicas": (1, limits.replicas if limits.replicas is not None else 0),
-        }.get(part.name, (1, None))
-        if most is not None and _number(part.value) * factor > most:
+        if part.name == "replicas":
+            yield from _beyond_replicas(write, part, limits)
+            continue
+        factor, tier = _SIZES.get(part.name, (1, ""))
+        most: float | None = {"l0": limits.l0_share, "l1": limits.l1, "l2": limits.l2}.get(tier)
+        if most is not None and _number(part) * factor > most:
             reason = f"{write.ref}: {part.name} {part.value} is beyond the limits of the allow list."
             yield _not_allowed(reason, _RAISE)
 
 
-def _number(value: object) -> float:
+_SIZES = {
+    "--gpu-memory-utilization": (1, "l0"),
+    "gpuMemoryUtilization": (1, "l0"),
+    "VLLM_GPU_MEMORY_UTILIZATION": (1, "l0"),
+    "LMCACHE_MAX_LOCAL_CPU_SIZE": (_GIB, "l1"),
+    "VLLM_CPU_KVCACHE_SPACE": (_GIB, "l1"),
+    "cpuOffloadingBufferSize": (_GIB, "l1"),
+    "--kv-offloading-size": (_GIB, "l1"),
+    "--l1-size-gb": (_GIB, "l1"),
+    "l1SizeGB": (_GIB, "l1"),
+    "sizeGB": (_GIB, "l1"),
+    "LMCACHE_MAX_LOCAL_DISK_SIZE": (_GIB, "l2"),
+    "limit_gb": (_GIB, "l2"),
+    "max_capacity_gb": (_GIB, "l2"),
+}
+"""By what is written: bytes of its unit, and the limit that it is held against."""
+
+
+def _beyond_replicas(write: Write, part: Touched, limits: Limits) -> Iterator[Refusal]:
+    """None at all would be the end of what is served, and a number that goes is the server's to choose."""
+    if limits.replicas is None:
+        yield _not_allowed(f"{write.ref}: replicas are written only where the allow list limits them.", _RAISE)
+    elif not (part.value is not ABSENT and 1 <= _number(part) <= limits.replicas):
+        wanted = "none stated" if part.value is ABSENT else part.value
+        yield _not_allowed(f"{write.ref}: replicas {wanted} is not from 1 to {limits.replicas}.", _RAISE)
+
+
+def _number(part: Touched) -> float:
     """What is no number is beyond any limit; what goes is 0."""
-    if value is ABSENT:
+    if part.value is ABSENT:
         return 0.0
+    if part.name == "cpuOffloadingBufferSize":  # a revert has to write its definition's default back, which is `4Gi`
+        size = bytes_of(part.value)
+        return size / _GIB if size is not None and str(part.value).endswith("i") else _plain_number(part.value)
+    return _plain_number(part.value)
+
+
+def _plain_number(value: object) -> float:
     try:
         found = float(str(value))
     except ValueError:

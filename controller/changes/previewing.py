@@ -13,6 +13,8 @@ UNAPPROVED_SECONDS = 24 * 3600.0
 """A proposal that nobody approves is cancelled."""
 APPROVAL_SECONDS = 3600.0
 """An approval that could not be acted upon has to be given again."""
+_UNITS = frozenset({"B", "KiB", "MiB", "GiB", "TiB", "i", "are"})
+"""And what goes with numbers."""
 
 
 def propose(work: Work, change: Change, now: float) -> Move:
@@ -62,6 +64,9 @@ def _planned(work: Work, change: Change) -> Plan | tuple[Refusal, ...]:
     reverted = work.find(change.reverts) if change.reverts is not None else None
     if change.reverts is not None and reverted is None:
         return (Refusal("not_possible", f"There is no change {change.reverts} to be reverted."),)
+    if reverted is not None and (reverted.endpoint, reverted.state.is_over) != (change.endpoint, True):
+        reason = f"Change {change.reverts} is one of {reverted.endpoint}, {reverted.state}: it can't be reverted here."
+        return (Refusal("not_possible", reason),)
     planned = work.changer.plan(change, reverted)
     work.seam.at("planned")
     if not isinstance(planned, Plan):
@@ -115,8 +120,24 @@ def _not_now(work: Work, change: Change, now: float) -> str:
 def _differs(change: Change, plan: Plan) -> str:
     if plan.exports_only:
         return plan.exports_only.rstrip(".")
-    same = change.preview is not None and change.preview.plan.writes == plan.writes
-    return "" if same else "what would be written is no longer what was approved"
+    approved = change.preview.plan if change.preview is not None else Plan(())
+    if approved.writes != plan.writes or approved.strategy != plan.strategy:
+        return "what would be written is no longer what was approved"
+    for ref in plan.restarts:
+        if ref not in approved.restarts:
+            return f"{ref} would restart too, which nobody approved"
+    for tier in plan.loses:
+        if tier not in approved.loses:
+            return f"{tier} would be lost too, which nobody approved"
+    known = {_gist(one) for one in approved.warnings}
+    new = next((one for one in plan.warnings if _gist(one) not in known), "")
+    return f"there is a warning that nobody has seen: {new.rstrip('.')}" if new else ""
+
+
+def _gist(warning: str) -> str:
+    """A warning without its numbers and names, which differ from one look to the next."""
+    words = (word.strip(".,;:()").removesuffix("s") for word in warning.split())
+    return " ".join(word for word in words if word.isalpha() and word not in _UNITS)
 
 
 def _counted(number: int, what: str) -> str:

@@ -75,10 +75,11 @@ _ENVIRONMENTS = ("env", "environmentVariables")
 _OURS = "tierdeck.io/"
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=-]*")
 _ADDRESS = re.compile(
-    r"/(?:api|apis/[a-z0-9.-]+)/(?P<version>[a-z0-9]+)/namespaces/(?P<ns>[^/]+)/(?P<what>[^/]+)/(?P<name>[^/]+)"
+    r"/(?:api|apis/[a-z0-9.-]+)/(?P<version>[a-z0-9]+)/namespaces/(?P<ns>[a-z0-9-]+)/(?P<what>[a-z0-9]+)/"
+    r"(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)"
 )
-
-_QUOTA = re.compile(r"http://[^/@?#\s]+/quota/[^/?#\s]+")
+"""Names as Kubernetes has them: nothing in one is a query, or leads to another path or to a subresource."""
+_QUOTA = re.compile(r"http://[A-Za-z0-9.\[\]:-]+/quota/[A-Za-z0-9_.~%-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def touched(write: Write) -> Sequence[Touched] | str:
 def misled(write: Write) -> str:
     """Why a write does not go where it says that it goes; empty: it does."""
     if write.surface is Surface.LMCACHE_QUOTA:
-        is_quota = _QUOTA.fullmatch(write.address) and write.ref.kind == "LMCacheQuota"
+        is_quota = _QUOTA.fullmatch(write.address) and write.ref.kind == "LMCacheQuota" and not write.api_version
         return "" if is_quota else f"{write.address} is no quota of LMCache's coordinator."
     if write.surface is not Surface.KUBERNETES:
         return ""

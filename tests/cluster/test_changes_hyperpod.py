@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -98,6 +99,20 @@ def test_an_operator_that_drops_or_doubles_the_variable_ends_the_change_as_faile
     hyperpod.upgrade("v3.2.2", EnvHandling.KEEPS)
     _, told = chat.made(Wish(l1_bytes=5 * GIB), change)
     assert told.progress is Progress.DONE, told
+
+
+def test_what_the_operator_rejects_at_run_time_ends_as_failed_with_its_words(chat: ChangingHyperpod) -> None:
+    """The definition has no rule for it, so a dry run passes what the operator then refuses."""
+    preview = chat.changer.preview(chat.planned(Wish(strategy="roundrobin")), 1.0)
+    chat.changer.apply(preview.plan, "")
+
+    def is_failed() -> bool:  # the stand-in sets its own state now and then
+        failed = {"state": "DeploymentFailed", "deploymentStatus": {"message": "routing of a live endpoint is fixed"}}
+        chat.rest.merge(chat.config(), {"status": failed}, "/status")
+        told = chat.changer.verify(preview.plan, time.time())
+        return told.progress is Progress.FAILED and "is in the state DeploymentFailed: routing of a live" in told.words
+
+    chat.cluster.wait_until(is_failed, "the operator's words")
 
 
 def test_what_a_hand_patched_for_l2_is_not_given_up(chat: ChangingHyperpod) -> None:

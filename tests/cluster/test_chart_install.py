@@ -13,7 +13,8 @@ from controller.api.client import Api, Sent
 from controller.api.rights import (
     READ,
     change_cluster_rules,
-    change_rules,
+    change_read_rules,
+    change_write_rules,
     injector_cluster_rules,
     injector_rules,
     rules,
@@ -189,7 +190,9 @@ def test_with_changes_on_the_controller_alone_may_write_and_only_what_is_told(
             common = _allowed(cluster, namespace, "default", hidden)
             above = as_set(yaml.safe_load(change_cluster_rules(impersonates=False))) - common
             above |= {one for one in as_set(yaml.safe_load(rules())) if one[1] in ("nodes", "storageclasses")}
-            inside = as_set(yaml.safe_load(change_rules())) | as_set(yaml.safe_load(rules()))
+            inside = as_set(yaml.safe_load(change_write_rules() + "\n" + change_read_rules())) | as_set(
+                yaml.safe_load(rules())
+            )
             account = "deck-tierdeck-controller"
             assert _allowed(cluster, namespace, account, seen) - common == above | inside
             assert _allowed(cluster, namespace, account, hidden) - common == above

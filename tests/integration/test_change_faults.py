@@ -63,7 +63,7 @@ def test_a_right_that_is_missing_is_named(bench: Bench) -> None:
     bench.work()
     (refusal,) = bench.now(first.id).refusals
     assert (refusal.code, refusal.fix) == ("not_allowed", "Grant patch on deployments.")
-    bench.fleet.faults.raising["apply"] = [error]
+    bench.fleet.faults.raising["apply"] = [DeniedError(str(error), error.hint)]  # as a changer tells a refused write
     failed = bench.made(replace(CHANGE, key="2"))
     assert failed.state is State.FAILED
     assert failed.outcome == "deployments may not be patched in inference; nothing was written"

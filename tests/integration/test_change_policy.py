@@ -10,10 +10,10 @@ import pytest
 from controller.changes.policy import Policy
 from db import Store
 from tests.support.any_changes import CHANGE
-from tests.support.change_bench import Bench
+from tests.support.change_bench import ALLOW, Bench
 from tests.support.rounds import T0
 from tierdeck.changes.change import State, Step
-from tierdeck.changes.plan import FieldEdit, Plan, Preview, Surface, Write
+from tierdeck.changes.plan import ABSENT, FieldEdit, Plan, Preview, Surface, Write
 from tierdeck.deployed import ObjectRef
 from tierdeck.errors import UsageError
 
@@ -61,7 +61,14 @@ def forged(bench: Bench, state: State, write: Write, *, approved_by: str = "eve"
             ),
             "beyond the limits",
         ),
-        (replace(GOOD, edits=(FieldEdit(("spec", "replicas"), 1, 2),)), "replicas 2 is beyond the limits"),
+        (replace(GOOD, edits=(FieldEdit(("spec", "replicas"), 1, 2),)), "only where the allow list limits them"),
+        (replace(GOOD, edits=(FieldEdit(("spec", "replicas"), 1, 0),)), "only where the allow list limits them"),
+        (replace(GOOD, edits=(FieldEdit((*ENGINE, "args"), [], ["--l1-size-gb", "65"]),)), "beyond the limits"),
+        (replace(GOOD, edits=(FieldEdit((*ENGINE, "args"), [], ["--kv-offloading-size", "65"]),)), "beyond the limits"),
+        (
+            replace(GOOD, edits=(FieldEdit(("spec", "lmCacheConfig", "cpuOffloadingBufferSize"), "5", "65Gi"),)),
+            "beyond the limits",
+        ),
     ],
 )
 def test_a_forged_plan_that_is_being_applied_is_not_written(
@@ -76,12 +83,68 @@ def test_a_forged_plan_that_is_being_applied_is_not_written(
     assert bench.fleet.written == []
 
 
+@pytest.mark.parametrize(
+    ("count", "is_taken"), [(1, True), (8, True), (0, False), (-1, False), (9, False), (ABSENT, False)]
+)
+def test_replicas_are_never_none_at_all(store: Store, tmp_path: Path, count: object, is_taken: bool) -> None:
+    bench = Bench(store, tmp_path)
+    bench.allow.write_text(ALLOW.replace("l2: 1TiB", "l2: 1TiB, replicas: 8"))
+    write = replace(GOOD, edits=(FieldEdit(("spec", "replicas"), 3, count),))
+    found = Policy(bench.settings, store).plan_refusals(CHANGE, Plan((write,)))
+    assert [one.code for one in found] == ([] if is_taken else ["not_allowed"])
+
+
+@pytest.mark.parametrize(
+    ("address", "gib", "words"),
+    [
+        ("http://10.0.0.7:9300/quota/a%2Fb", 1024.0, ""),
+        ("http://10.0.0.7:9300/quota/a%2Fb", 1025.0, "beyond the limits"),
+        ("http://10.0.0.7:9300/other", 1.0, "is no quota"),
+        ("http://10.0.0.7:9300/quota/a?x=/b", 1.0, "is no quota"),
+        ("http://user@10.0.0.7:9300/quota/a", 1.0, "is no quota"),
+        ("file:///quota/a", 1.0, "is no quota"),
+    ],
+)
+def test_a_quota_may_be_written_within_its_limit_and_nowhere_else(
+    store: Store, tmp_path: Path, address: str, gib: float, words: str
+) -> None:
+    bench = Bench(store, tmp_path)
+    bench.allow.write_text(ALLOW.replace("[Deployment]", "[Deployment, LMCacheQuota]"))
+    ref = ObjectRef("LMCacheQuota", "inference", "coordinator/a")
+    write = Write(ref, address, "", (FieldEdit(("limit_gb",), 80.0, gib),), Surface.LMCACHE_QUOTA)
+    found = Policy(bench.settings, store).plan_refusals(CHANGE, Plan((write,)))
+    assert [words in one.reason for one in found] == ([True] if words else [])
+
+
+def test_a_revert_may_write_a_definitions_default_back(store: Store, tmp_path: Path) -> None:
+    edit = FieldEdit(("spec", "lmCacheConfig", "cpuOffloadingBufferSize"), "40", "4Gi")
+    found = Policy(Bench(store, tmp_path).settings, store).plan_refusals(CHANGE, Plan((replace(GOOD, edits=(edit,)),)))
+    assert found == ()
+
+
 def test_a_forged_approval_is_of_nothing_but_what_is_planned_anew(store: Store, tmp_path: Path) -> None:
     bench = Bench(store, tmp_path)
     number = forged(bench, State.APPROVED, GOOD)  # the wish is prefixaware, the write is session
     bench.work()
     assert bench.now(number).state is State.PREVIEWED
     assert bench.fleet.written == []
+
+
+def test_a_forged_revert_takes_back_no_other_endpoints_change(store: Store, tmp_path: Path) -> None:
+    bench = Bench(store, tmp_path)
+    kept = bench.made(replace(CHANGE, endpoint="inference/code", key="other"))
+    proposed = bench.propose(replace(CHANGE, key="undo"))
+    assert bench.store.claim_change("east", "eve", bench.clock.now, 30) is not None
+    row = replace(proposed, reverts=kept.id)
+    assert bench.store.move_change(replace(row, state=State.PREVIEWED), None, "eve", bench.clock.now)
+    approved = replace(row, state=State.APPROVED, approved_by="eve", approved_at=bench.clock.now)
+    assert bench.store.move_change(approved, None, "eve", bench.clock.now)
+    bench.store.drop_change(proposed.id, "eve")
+    written = list(bench.fleet.written)
+    bench.work()
+    refused = bench.now(proposed.id)
+    assert (refused.state, bench.fleet.written) == (State.REFUSED, written)
+    assert "is one of inference/code" in refused.refusals[0].reason
 
 
 def test_what_nobody_approved_is_not_applied(store: Store, tmp_path: Path) -> None:

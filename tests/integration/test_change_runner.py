@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from controller.api.errors import ApiUnreachableError
+from controller.api.errors import ApiUnreachableError, ForbiddenError
+from controller.changes.seam import NoSeam
 from db import Store
 from tests.support.alerts import silence
 from tests.support.any_changes import CHANGE, CHAT
@@ -209,6 +210,48 @@ def test_an_approval_is_of_what_was_previewed_and_of_nothing_else(bench: Bench) 
     assert bench.now(proposed.id).state is State.KEPT
 
 
+def test_a_warning_that_nobody_saw_is_looked_at_first(bench: Bench) -> None:
+    bench.fleet.warnings = ("With 3 requests that run, 2 of 3 replicas remain.",)
+    proposed = bench.propose()
+    bench.work()
+    bench.fleet.warnings = ("With 1 request that runs, 1 of 2 replicas remain.", "helm owns args until now.")
+    bench.store.approve_change(proposed.id, "bob", T0)
+    bench.work()
+    back = bench.now(proposed.id)
+    assert (back.state, back.approved_by, bench.fleet.written) == (State.PREVIEWED, "", [])
+    assert "a warning that nobody has seen: helm owns args until now" in back.outcome
+    bench.fleet.warnings = ("With 9 requests that run, 2 of 3 replicas remain.", "helm owns args until now.")
+    bench.store.approve_change(proposed.id, "bob", T0)
+    bench.work()
+    assert bench.now(proposed.id).state is State.KEPT  # other numbers are no other warning
+
+
+def test_in_a_window_that_began_before_the_first_write_nothing_is_written(bench: Bench) -> None:
+    bench.fleet.faults.raising["apply"] = [ApiUnreachableError("the API server does not answer")]
+    proposed = bench.propose()
+    bench.work()
+    bench.store.approve_change(proposed.id, "bob", T0)
+    bench.work()
+    bench.store.add_silence(silence(T0, 600, is_maintenance=True, endpoint=CHAT))
+    bench.clock.now += 60
+    bench.work()
+    failed = bench.now(proposed.id)
+    assert (failed.state, bench.fleet.written) == (State.FAILED, [])
+    assert "inference/chat is frozen until" in failed.outcome
+
+
+def test_what_may_have_been_written_is_not_called_nothing(bench: Bench) -> None:
+    """The first answer was lost; then the object may not be read any more."""
+    bench.fleet.faults.raising["apply"] = [ApiUnreachableError("no answer"), ForbiddenError("who asks may not")]
+    proposed = bench.propose()
+    bench.work()
+    bench.store.approve_change(proposed.id, "bob", T0)
+    failed = bench.until(proposed.id, lambda one: one.state.is_over)
+    assert failed.state is State.FAILED
+    assert "nothing was written" not in failed.outcome
+    assert f"`tierdeck revert {proposed.id}`" in failed.next_step
+
+
 def test_what_is_so_already_when_it_is_approved_is_not_written_again(bench: Bench) -> None:
     proposed = bench.propose()
     bench.work()
@@ -253,3 +296,34 @@ def test_what_could_not_be_previewed_for_a_day_is_cancelled_with_the_reason(benc
     cancelled = bench.now(proposed.id)
     assert cancelled.state is State.CANCELLED
     assert "the API server does not answer" in cancelled.outcome
+
+
+@dataclass
+class Slept(NoSeam):
+    """A controller that sleeps past its lease right before its second write, while another one takes the change."""
+
+    bench: Bench | None = None
+    is_over: bool = False
+
+    def at(self, point: str) -> None:
+        if point == "writing 1" and self.bench is not None and not self.is_over:
+            self.is_over = True
+            self.bench.clock.now += 31
+            assert self.bench.store.claim_change("east", "b", self.bench.clock.now, 30) is not None
+
+
+def test_who_slept_past_its_lease_between_two_writes_writes_no_more(store: Store, tmp_path: Path) -> None:
+    seam = Slept()
+    seam.bench = bench = Bench(store, tmp_path, seam=seam)
+    proposed = bench.propose(RESIZE)
+    bench.work()
+    bench.store.approve_change(proposed.id, "bob", bench.clock.now)
+    bench.work()
+    assert [subject for subject, _ in bench.fleet.written] == ["Deployment inference/chat-engine"]
+    assert bench.now(proposed.id).state is State.APPLYING
+    bench.work(bench.started("b"))
+    assert bench.now(proposed.id).state is State.KEPT
+    assert [subject for subject, _ in bench.fleet.written] == [
+        "Deployment inference/chat-engine",
+        "Deployment inference/chat-pool",
+    ]

@@ -6,6 +6,7 @@ replaced everywhere; so is every value of an environment variable that is not on
 
 from __future__ import annotations
 
+import itertools
 import re
 
 HIDDEN = "(not shown)"
@@ -44,6 +45,11 @@ _KEYED = re.compile(
     r"([\"']?\b(?:[A-Za-z0-9]+[-_])*(?:key|token|password|secret|credentials?)\b[\"']?)(\s*:\s*)(\S[^,}\n]*)", re.I
 )
 _SECRET_FLAG = re.compile(r"--(?:[a-z0-9]+[-_])*(?:key|token|password|secret|credentials?)", re.I)
+_SECRET_NAME = re.compile(
+    r"(?i:(?:[a-z0-9]+[-_])*(?:token|password|secret|credentials?)|(?:[a-z0-9]+[-_])+key)"
+    r"|(?:[a-z0-9]+[A-Za-z0-9]*)?(?:Token|Password|Secret|ApiKey|AccessKey|PrivateKey)|apiKey|accessKey|privateKey"
+)
+"""Of a field that holds a word; a plain `key` is a label's or a reference's."""
 _LEAST = 4
 """Of fewer characters, a value is in any sentence."""
 _OPEN = frozenset({"session_key"})
@@ -67,13 +73,18 @@ def shown(value: object) -> object:
     if isinstance(name, str) and isinstance(stated, str):
         kept = {key: shown(one) for key, one in value.items()}
         return kept | {"value": stated if is_shown(name, stated) else HIDDEN}
-    return {key: shown(one) for key, one in value.items()}
+    return {key: HIDDEN if _is_secret(key, one) else shown(one) for key, one in value.items()}
+
+
+def is_secret_flag(word: str) -> bool:
+    """A flag whose value is secret by its name; without the value."""
+    return _SECRET_FLAG.fullmatch(word) is not None and not _is_open(word)
 
 
 def hidden_values(value: object) -> frozenset[str]:
-    """Values of variables that may not be shown, so that they can be taken out of somebody else's words."""
+    """Values of variables and flags that may not be shown, so that they can be taken out of somebody else's words."""
     if isinstance(value, list):
-        return frozenset().union(*map(hidden_values, value))
+        return frozenset().union(_after_flags(value), *map(hidden_values, value))
     if not isinstance(value, dict):
         return frozenset()
     name, stated = value.get("name"), value.get("value")
@@ -87,10 +98,23 @@ def _words(found: list[object]) -> list[object]:
     made: list[object] = []
     before = ""
     for one in found:
-        is_secret = bool(_SECRET_FLAG.fullmatch(before)) and not _is_open(before)
-        made.append(HIDDEN if is_secret and isinstance(one, str) and not one.startswith("--") else shown(one))
+        is_secret = isinstance(one, str) and is_secret_flag(before) and not one.startswith("--")
+        made.append(HIDDEN if is_secret else shown(one))
         before = one if isinstance(one, str) else ""
     return made
+
+
+def _after_flags(found: list[object]) -> frozenset[str]:
+    """Values of secret flags among arguments, apart or not."""
+    words = [one for one in found if isinstance(one, str)]
+    apart = [word for before, word in itertools.pairwise(words) if is_secret_flag(before)]
+    joined = [value for name, _, value in (word.partition("=") for word in words) if is_secret_flag(name)]
+    return frozenset(one for one in (*apart, *joined) if len(one) >= _LEAST and not one.startswith("--"))
+
+
+def _is_secret(name: object, value: object) -> bool:
+    is_named = isinstance(name, str) and _SECRET_NAME.fullmatch(name) is not None and not _is_open(name)
+    return is_named and isinstance(value, str) and bool(value)
 
 
 def _text(value: str) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from controller.reading.commands import flag_of
+from tierdeck.changes.shown import is_secret_flag, shown
 
-_SECRETS = ("--api-key", "--hf-token")
 _NOT_CLEAR = ("$", '"$', "--")
 """A reference to a variable, or no value at all."""
 _USERINFO = re.compile(r"://[^/\s@:]*:[^/\s@]+@")
@@ -52,14 +52,19 @@ def spans_of(words: Sequence[str], name: str) -> list[tuple[int, int]]:
 def secret_in(words: Sequence[str]) -> str:
     """What of the words is a secret in the clear, by name; empty where none is.
 
-    Lists of arguments are kept whole in a change, so one with a secret is not edited.
+    Lists of arguments are kept whole in a change, so one with a secret is not edited: nothing is kept that would not
+    be shown.
     """
     for before, word in zip(["", *words], words, strict=False):
-        name, apart = flag_of(word), flag_of(before) in _SECRETS and "=" not in before
-        if name in _SECRETS and "=" in word and not word.partition("=")[2].startswith(_NOT_CLEAR):
-            return name
-        if apart and not word.startswith(_NOT_CLEAR):
-            return flag_of(before)
-        if _USERINFO.search(word):
+        name, apart = flag_of(word), is_secret_flag(before)
+        if is_secret_flag(word.partition("=")[0]):
+            if "=" in word and not word.partition("=")[2].startswith(_NOT_CLEAR):
+                return name
+        elif apart:
+            if not word.startswith(_NOT_CLEAR):
+                return flag_of(before)
+        elif _USERINFO.search(word):
             return "an address with a password"
+        elif "$" not in word and shown(word) != word:
+            return "a value that is secret by its name, or an address with a user"
     return ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from controller.api.client import Api
 from controller.backends import BACKENDS
-from controller.changes.changer import DeniedError, Progress, StoppedError, Verified
+from controller.changes.changer import DeniedError, Hold, Progress, StoppedError, Verified, unheld
 from controller.changes.kube.claims import claims_of, scaled
 from controller.changes.kube.diff import diff
 from controller.changes.kube.parts import Elsewhere, Parts
@@ -82,7 +82,7 @@ class KubernetesChanger:
             versions[str(write.ref)] = version_of(answered.live)
         return Preview(plan, "\n".join(one for one in diffs if one), at, versions)
 
-    def apply(self, plan: Plan, approver: str) -> bool:
+    def apply(self, plan: Plan, approver: str, hold: Hold = unheld) -> bool:
         if plan.exports_only:
             raise DeniedError(plan.exports_only, "Take `tierdeck export-change`.", written=0)
         person = as_person(approver) if self._parts.impersonates else None
@@ -91,8 +91,9 @@ class KubernetesChanger:
         for count, write in enumerate(plan.writes):
             try:
                 if write.surface is Surface.KUBERNETES:
-                    is_written |= self._writer.apply(write, person)
+                    is_written |= self._writer.apply(write, person, hold)
                 else:
+                    hold()
                     is_written |= self._elsewhere(write).apply(write)
             except StoppedError as error:
                 raise type(error)(str(error), error.hint, written=count) from error

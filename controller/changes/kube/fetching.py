@@ -16,7 +16,7 @@ def fetch(url: str) -> bytes | None:
     """The page, if it is answered with 200 in time."""
     try:
         with urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=_SECONDS)) as pool:
-            answer = pool.request("GET", url, preload_content=False)
+            answer = pool.request("GET", url, preload_content=False, redirect=False)
             body = answer.read(_MOST_BYTES, decode_content=True)
             return bytes(body) if answer.status == 200 else None
     except (urllib3.exceptions.HTTPError, OSError, ValueError):

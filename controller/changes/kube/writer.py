@@ -16,7 +16,7 @@ from controller.api.errors import (
     NotServedError,
     RefusedError,
 )
-from controller.changes.changer import DeniedError, DriftedError
+from controller.changes.changer import DeniedError, DriftedError, Hold, unheld
 from controller.changes.kube.claims import claims_of
 from controller.changes.kube.document import document, lost
 from controller.changes.kube.fields import get, picked, same, short, with_edits
@@ -68,17 +68,30 @@ class Writer:
         """What the server would store.
 
         Raises:
-            DeniedError: the server, a webhook or a policy refuses it, or it would take away more than was asked for.
+            DeniedError: the server, a webhook or a policy refuses it or makes something else of it, or it would take
+                away more than was asked for.
             DriftedError: as of `check`.
         """
         answered = self._send(write, {"dryRun": "All"}, None)
         gone = lost(with_edits(answered.live, write.edits), answered.stored)
         if gone:
             raise DeniedError(f"this write of {write.ref} would also take away {', '.join(gone[:3])}")
+        made = [one for one in write.edits if one.after is not ABSENT]  # a default may come in place of what goes
+        other = next((one for one in made if not _is(one, answered.stored, one.after)), None)
+        if other is not None:
+            stored, wanted = in_words(other, get(answered.stored, other.path)), in_words(other, other.after)
+            raise DeniedError(
+                f"the server would store {stored} and not {wanted} in {other.where} of {write.ref}",
+                "A webhook or policy of the cluster rewrites it: change it there.",
+            )
         return answered
 
-    def apply(self, write: Write, person: Person | None) -> bool:
+    def apply(self, write: Write, person: Person | None, hold: Hold = unheld) -> bool:
         """Write it, if it is not there yet.
+
+        Args:
+            hold: asked between the look and the write. Whoever took the change over meanwhile and wrote makes the
+                version another one, so that this write does not come through.
 
         Returns:
             Whether it was written now.
@@ -88,10 +101,10 @@ class Writer:
         """
         if not self.check(write):
             return False
-        answered = self._send(write, {}, person)
+        answered = self._send(write, {}, person, hold)
         return answered.live is not answered.stored
 
-    def _send(self, write: Write, query: dict[str, str], person: Person | None) -> Answered:
+    def _send(self, write: Write, query: dict[str, str], person: Person | None, hold: Hold = unheld) -> Answered:
         """Read, decide, send, and start over where the object changed in between or the server is busy."""
         for turn in range(_TRIES):
             live = self._live(write)
@@ -106,6 +119,7 @@ class Writer:
                 if made.is_apply
                 else Sent("PUT", made.content, query=told, person=person)
             )
+            hold()
             try:
                 return Answered(live, self._api.send(write.address, sent))
             except ConflictError:
@@ -124,9 +138,12 @@ class Writer:
         )
 
     def _live(self, write: Write) -> Raw:
+        """What is looked at has to be what is written to: kinds of two groups may have one name."""
         live = self._reader.get(write.ref)
         if live is None:
             raise DriftedError(f"{write.ref} is not there any more")
+        if (write.address, write.api_version) != self._reader.address_of(write.ref):
+            raise DeniedError(f"{write.address} is not where the server has {write.ref}", "Propose it again.")
         return live
 
     def _allowed(self, write: Write, live: Raw) -> None:
@@ -192,6 +209,14 @@ def version_of(raw: Raw) -> str:
     return text(raw, "metadata", "resourceVersion")
 
 
-def as_person(name: str) -> Person | None:
-    """In whose name; None: in the controller's own."""
-    return Person(name) if name else None
+def as_person(name: str) -> Person:
+    """In whose name.
+
+    Raises:
+        DeniedError: nobody of that name can be impersonated: the server's own have rights that no approval gives.
+    """
+    if not name or name.strip() != name or name.lower().startswith("system:") or not (name + ".").isprintable():
+        raise DeniedError(f"nothing is written in the name of {name!r}", "Let a person of the cluster approve it.")
+    if not name.isascii():  # a header can't hold it
+        raise DeniedError(f"the API server can't be told the name {name!r}", "Approve it by a name in ASCII.")
+    return Person(name)

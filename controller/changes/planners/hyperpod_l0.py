@@ -6,12 +6,13 @@ sagemaker-hyperpod-cli, CRD v1 (the arguments of prefill and decode are appended
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from controller.changes.edits.arguments import with_argument
 from controller.changes.edits.difference import edits_between
 from controller.changes.edits.errors import NotEditableError
 from controller.changes.planners.hyperpod_resource import HyperPodResource
+from controller.changes.workloads.l0 import BLOCKS, BYTES, SHARE, arguments_of
 from controller.objects import Raw
 from controller.reading.commands import Command
 from controller.reading.fields import mapping, words
@@ -19,17 +20,9 @@ from controller.reading.told import variable_of
 from tierdeck.changes.plan import Carried, Carrying, FieldEdit
 from tierdeck.changes.wish import L0Wish
 
-SHARE, BYTES, BLOCKS = "--gpu-memory-utilization", "--kv-cache-memory-bytes", "--num-gpu-blocks-override"
 FLAGS = (SHARE, BYTES, BLOCKS)
 ROLES = ("prefillSpec", "decodingSpec")
 _WORKER = ("spec", "worker")
-
-
-def flag_of_wish(wish: L0Wish) -> tuple[str, str]:
-    """The flag and its value."""
-    if wish.share is not None:
-        return SHARE, f"{wish.share:g}"
-    return (BYTES, str(wish.size_bytes)) if wish.size_bytes is not None else (BLOCKS, str(wish.blocks))
 
 
 def l0_edits(found: HyperPodResource, wish: L0Wish) -> tuple[FieldEdit, ...]:
@@ -40,42 +33,36 @@ def l0_edits(found: HyperPodResource, wish: L0Wish) -> tuple[FieldEdit, ...]:
     Raises:
         NotEditableError: L0 is stated in a way that is not written.
     """
-    name, value = flag_of_wish(wish)
+    wished = arguments_of(wish)
     _refuse_variables(found)
     worker = mapping(found.raw, *_WORKER)
     roles = tuple(_roles(found))
     own = [(path, part) for path, part in roles if _states(part)]
     is_shared = not own or len(own) < len(roles)
-    edits = edits_between(worker, _with(worker, name, value if is_shared else None), _WORKER)
+    edits = edits_between(worker, _with(worker, wished, is_given=is_shared), _WORKER)
     for path, part in own:
-        edits += edits_between(part, _with(part, name, None if is_shared else value), path)
+        edits += edits_between(part, _with(part, wished, is_given=not is_shared), path)
     return edits
 
 
 def l0_carried(found: HyperPodResource, wish: L0Wish) -> Iterator[Carried]:
     """Each engine is told it once, and nothing that would win over it."""
-    name, value = flag_of_wish(wish)
+    wished = sorted(arguments_of(wish).items(), key=lambda one: one[1] is None)
     for ref, _ in found.engines:
-        yield Carried(ref, found.ref.name, Carrying.ARGUMENT, name, value)
-        for other in _winning(name):
-            yield Carried(ref, found.ref.name, Carrying.ARGUMENT, other, None)
+        for name, value in wished:
+            yield Carried(ref, found.ref.name, Carrying.ARGUMENT, name, value)
 
 
-def _with(part: Raw, name: str, value: str | None) -> Raw:
+def _with(part: Raw, wished: Mapping[str, str | None], *, is_given: bool) -> Raw:
     made = part
-    for other in _winning(name):
-        made = with_argument(made, other, None)
-    return with_argument(made, name, value)
+    for name, value in wished.items():
+        made = with_argument(made, name, value if is_given else None)
+    return made
 
 
 def _states(part: Raw) -> bool:
     command = Command(tuple(words(part, "args")))
     return any(command.has(one) for one in FLAGS)
-
-
-def _winning(name: str) -> tuple[str, ...]:
-    """Flags that would win over this one, or that vLLM would take beside it."""
-    return tuple(one for one in (BYTES, BLOCKS) if one != name)
 
 
 def _roles(found: HyperPodResource) -> Iterator[tuple[tuple[str, ...], Raw]]:

@@ -19,6 +19,7 @@ from controller.changes.workloads.place import Place
 from controller.reading.configs import ConfigFile, config_file
 from controller.reading.fields import field, flag, labels
 from tierdeck.changes.plan import FieldEdit, Write
+from tierdeck.changes.shown import shown
 from tierdeck.deployed import ObjectRef, Stated
 from tierdeck.routing import RoutingStrategy
 
@@ -55,6 +56,12 @@ def switch_in_file(look: Look, place: Place, file: Stated, strategy: str) -> Wri
         raise RefusedError("changed_meanwhile", f"{ref} with the key {source.key} is not there")
     if flag(raw, "immutable"):
         raise RefusedError("not_possible", f"{ref} is immutable", "Make another one, and point the router at it.")
+    if shown(text) != text:
+        raise RefusedError(
+            "not_possible",
+            f"{ref}, {source.key} holds a secret in the clear, and a change keeps the whole file",
+            "Give it to the router by a variable from a Secret first.",
+        )
     document = _document(text, f"{ref}, {source.key}", is_json=place.process.command.has(JSON))
     now = document["routing_logic"]
     if now == strategy:

@@ -11,7 +11,7 @@
 {{- end }}
 {{- end -}}
 
-{{- define "tierdeck.changeRules" -}}
+{{- define "tierdeck.changeWriteRules" -}}
 - {apiGroups: ["apps"], resources: [deployments], verbs: [patch, update]}
 - {apiGroups: ["apps"], resources: [statefulsets], verbs: [patch, update]}
 - {apiGroups: ["apps"], resources: [daemonsets], verbs: [patch, update]}
@@ -21,6 +21,9 @@
 - {apiGroups: ["production-stack.vllm.ai"], resources: [vllmruntimes], verbs: [patch, update]}
 - {apiGroups: ["production-stack.vllm.ai"], resources: [vllmrouters], verbs: [patch, update]}
 - {apiGroups: ["lmcache.lmcache.ai"], resources: [lmcacheengines], verbs: [patch, update]}
+{{- end -}}
+
+{{- define "tierdeck.changeReadRules" -}}
 - {apiGroups: [""], resources: [resourcequotas], verbs: [get, list]}
 - {apiGroups: [""], resources: [limitranges], verbs: [get, list]}
 - {apiGroups: ["policy"], resources: [poddisruptionbudgets], verbs: [get, list]}

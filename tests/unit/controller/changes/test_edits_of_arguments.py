@@ -74,6 +74,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "its value from the shell": ({"command": ["sh", "-c", f"vllm serve m {SHARE} $(cat /u)"]}, "with certainty"),
     "a key in the clear": ({"args": ["m", "--api-key", "sk-123"]}, "(--api-key)"),
+    "a secret of another name": ({"args": ["m", "--oidc-client-secret=abc"]}, "(--oidc-client-secret)"),
+    "a secret in JSON": (
+        {"args": ["m", "--l2-adapter", '{"type":"s3","aws_secret_access_key":"abc"}']},
+        "secret by its name",
+    ),
+    "a token that a script sets": ({"command": ["sh", "-c", "HF_TOKEN=hf_1 vllm serve m"]}, "secret by its name"),
     "a key in the clear, in a shell": ({"command": ["sh", "-c", "vllm serve m --api-key=sk-1"]}, "(--api-key)"),
     "a password": ({"args": ["m", "--redis-url", "redis://user:pass@host"]}, "an address with a password"),
     "no list": ({"args": "vllm serve"}, "no list of words"),

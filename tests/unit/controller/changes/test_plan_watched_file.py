@@ -73,6 +73,13 @@ def test_a_file_that_the_router_ignores_is_not_written(text: str, words: str) ->
     assert (refusal.code, words in refusal.reason) == ("silent_no_op", True), refusal
 
 
+def test_a_file_with_a_secret_in_the_clear_is_not_kept_in_a_change() -> None:
+    found = with_file(FILE.replace("{", '{"static_backends": "http://user:canary-8f3a@chat:8000", ', 1))
+    (refusal,) = refused(found, Wish(strategy="roundrobin"))
+    assert (refusal.code, "secret in the clear" in refusal.reason) == ("not_possible", True)
+    assert "canary" not in refusal.reason
+
+
 def test_session_needs_its_key_in_the_file() -> None:
     found = with_file('{"service_discovery": "k8s", "routing_logic": "roundrobin"}')
     assert codes(refused(found, Wish(strategy="session"))) == ["session_key_missing"]

@@ -180,3 +180,9 @@ def test_a_write_goes_where_it_says_that_it_goes(address: str, version: str) -> 
         assert misled(replace(quota, address=wrong))
     core = replace(one, ref=ObjectRef("ConfigMap", "a", "b"), api_version="v1")
     assert misled(replace(core, address="/api/v1/namespaces/a/configmaps/b")) == ""
+
+
+@pytest.mark.parametrize("name", ["..", "chat?dryRun=All&", "chat%2Fscale", "chat#", "chat/scale", ""])
+def test_a_name_leads_nowhere_else(name: str) -> None:
+    one = replace(write(("spec", "replicas"), 1, 2), ref=ObjectRef("Deployment", "inference", name))
+    assert misled(replace(one, address=f"/apis/apps/v1/namespaces/inference/deployments/{name}"))

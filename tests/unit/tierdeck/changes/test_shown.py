@@ -22,6 +22,9 @@ CANARY = "canary-8f3a"
         {"args": ["sh", "-c", f"vllm serve --api-key {CANARY}"]},
         {"args": ["-c", f"HF_TOKEN={CANARY} vllm serve"]},
         {"args": ["--static-backends", f"http://user:{CANARY}@chat:8000"]},
+        {"spec": {"vllmConfig": {"apiKey": CANARY}}},
+        {"spec": {"hfToken": CANARY}},
+        {"data": {"HF_TOKEN": CANARY, "api_key": CANARY}},
         {"data": {"lmcache.yaml": f"remote_url: redis://:{CANARY}@cache\nchunk_size: 256"}},
         {"data": {"router.json": json.dumps({"routing_logic": "session", "api_key": CANARY})}},
     ],
@@ -43,6 +46,8 @@ def test_sizes_addresses_and_what_only_sounds_secret_are_shown() -> None:
         "args": ["--max-num-batched-tokens", "8192", "--session-key", "user_id", "--tokenizer", "an/llm"],
         "data": {"router.json": '{"routing_logic": "session", "session_key": "user_id"}'},
         "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "affinity": {"topologyKey": "kubernetes.io/hostname"},
+        "spec": {"sessionKey": "user_id", "volumes": [{"secret": {"secretName": "hf"}}], "password": ""},
     }
     assert shown(held) == held
 
@@ -57,3 +62,5 @@ def test_values_that_may_not_be_shown_are_known_so_that_they_can_be_taken_out_of
     held = {"spec": {"env": [{"name": "HF_TOKEN", "value": CANARY}, {"name": "PYTHONHASHSEED", "value": "12345"},
                              {"name": "X", "value": "on"}]}}  # fmt: skip
     assert hidden_values(held) == {CANARY}
+    args = ["--api-key", "sk-apart", "--hf-token=hf_joined", "--session-key", "user_id", "--api-key", "--port"]
+    assert hidden_values({"args": args}) == {"sk-apart", "hf_joined"}
