@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from controller.api.rights import change_cluster_rules, change_rules, rules
+from controller.api.rights import change_cluster_rules, change_read_rules, change_write_rules, rules
 from tests.cluster.changing import ARGS, FLAG, engines
 from tests.cluster.kubelet import Kubelets
 from tests.cluster.nodes import Machine
@@ -24,7 +24,8 @@ REPLACING: Manifest = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0,
 
 def kubeconfig(cluster: Cluster, namespace: str) -> Path:
     """Of a service account with the chart's rules, and no more."""
-    name, granted = f"{namespace}-tierdeck", (rules(), change_rules(), change_cluster_rules(impersonates=False))
+    name = f"{namespace}-tierdeck"
+    granted = (rules(), change_write_rules(), change_read_rules(), change_cluster_rules(impersonates=False))
     meta = {"name": "tierdeck", "namespace": namespace}
     role = {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}}
     to = {"apiGroup": GROUP, "kind": "ClusterRole", "name": name}

@@ -169,7 +169,7 @@ def test_a_write_goes_where_it_says_that_it_goes(address: str, version: str) -> 
     assert misled(one) == ""
     assert misled(replace(one, address=address, api_version=version))
     assert misled(replace(one, address="http://lab/admin", surface=Surface.LAB)) == ""
-    quota = replace(one, ref=ObjectRef("LMCacheQuota", "a", "c/x"), surface=Surface.LMCACHE_QUOTA)
+    quota = replace(one, ref=ObjectRef("LMCacheQuota", "a", "c/x"), surface=Surface.LMCACHE_QUOTA, api_version="")
     assert misled(replace(quota, address="http://10.0.0.7:9300/quota/x")) == ""
     for wrong in (
         "http://10.0.0.7:9300/quota/x/../../admin",
