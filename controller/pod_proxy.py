@@ -38,13 +38,21 @@ def through_proxy(proxy: str, pods: Mapping[str, tuple[str, str]], observed: Obs
 
 
 def _through(proxy: str, pods: Mapping[str, tuple[str, str]], target: Target) -> Target:
-    parts = urlsplit(target.url)
-    pod = pods.get(parts.hostname or "")
+    return replace(target, url=proxied(proxy, pods, target.url))
+
+
+def proxied(proxy: str, pods: Mapping[str, tuple[str, str]], url: str) -> str:
+    """An address behind the proxy; as it is without a proxy, or where it is no pod's.
+
+    What is sent there takes the right that its method asks for: `get` to read, `create` to POST.
+    """
+    parts = urlsplit(url)
+    pod = pods.get(parts.hostname or "") if proxy else None
     if pod is None or parts.scheme not in _PORTS:
-        return target
+        return url
     namespace, name = pod
     scheme = "" if parts.scheme == "http" else f"{parts.scheme}:"
     port = parts.port or _PORTS[parts.scheme]
     query = f"?{parts.query}" if parts.query else ""
     place = f"/api/v1/namespaces/{namespace}/pods/{scheme}{name}:{port}/proxy"
-    return replace(target, url=f"{proxy.rstrip('/')}{place}{parts.path}{query}")
+    return f"{proxy.rstrip('/')}{place}{parts.path}{query}"

@@ -14,7 +14,7 @@ _SECONDS = 60.0
 def load_of(store: Store, cluster: str, endpoint: str, at: float, stale_after_seconds: float = 45.0) -> Load:
     """Requests of all replicas together; unknown where one replica does not tell, or nothing is scraped.
 
-    Whether chat completions were seen is not in the store: no metric that is read tells the path.
+    Whether chat completions came is not in the store, whose metrics tell no path: `controller.probe.chats` asks.
 
     Raises:
         UnreachableError: the store does not answer.

@@ -48,6 +48,9 @@ class Load:
     Attributes:
         running, waiting: requests of all replicas together.
         chat_seen_at: when chat completions were last seen, epoch seconds.
+        chats, chats_since: chat completions that its engines have counted, more than none, and when the first of the
+            engines that counted some started, epoch seconds; when the last one came is not known.
+        chat_free_since: since when none of its engines has counted a chat: when the last of them started.
         request_seconds: how long the slowest of its requests take (the 99th percentile).
         block_tokens: tokens of one KV block of its engines.
         kv_bytes_per_token: of the whole model, all ranks together.
@@ -59,6 +62,9 @@ class Load:
     request_seconds: float | None = None
     block_tokens: int | None = None
     kv_bytes_per_token: float | None = None
+    chats: float | None = None
+    chats_since: float | None = None
+    chat_free_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

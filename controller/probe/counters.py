@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 _ONE_TOKEN = re.compile(r'^vllm:request_params_max_tokens_bucket\{[^}]*le="1(?:\.0)?"[^}]*\} (\S+)', re.MULTILINE)
 _ENDED = re.compile(r"^vllm:request_success_total(?:\{[^}]*\})? (\S+)", re.MULTILINE)
 _BUSY = re.compile(r"^vllm:num_requests_(?:running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
 _CHAT = re.compile(r'^http_requests_total\{[^}]*handler="/v1/chat/completions"[^}]*\} (\S+)', re.MULTILINE)
+_BY_PATH = re.compile(r'^http_requests_total\{[^}]*handler="[^"]', re.MULTILINE)
+_STARTED = re.compile(r"^process_start_time_seconds(?:\{[^}]*\})? (\S+)", re.MULTILINE)
 _COMPLETIONS = re.compile(r'^http_requests_total\{[^}]*handler="/v1/completions"[^}]*\} (\S+)', re.MULTILINE)
 
 
@@ -38,6 +41,27 @@ def counted(before: Mapping[str, float], after: Mapping[str, float]) -> str | No
 def busy(page: str) -> float:
     """Requests that the engine has, running and waiting."""
     return sum(float(value) for value in _BUSY.findall(page))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Chat completions that one engine has counted.
+
+    Attributes:
+        chats: since it started, whatever they were answered with.
+        since: when it started, epoch seconds; None: not told, as where several processes serve one page.
+    """
+
+    chats: float
+    since: float | None
+
+
+def chats_counted(page: str) -> Counted | None:
+    """None: the page doesn't count requests by their path (yet: no path at all has been asked for)."""
+    if not _BY_PATH.search(page):
+        return None
+    started = _STARTED.search(page)
+    return Counted(sum(float(value) for value in _CHAT.findall(page)), float(started[1]) if started else None)
 
 
 def is_chat(pages: Mapping[str, str]) -> bool | None:

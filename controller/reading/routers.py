@@ -19,7 +19,7 @@ from controller.reading.processes import Process
 from controller.reading.targets import is_vllm_router
 from tierdeck.deployed import Stated
 
-_FILES = ("--dynamic-config-json", "--dynamic-config-yaml")
+FILES = ("--dynamic-config-json", "--dynamic-config-yaml")
 _SELECTORS = ("--k8s-label-selector", "--selector")
 _NAMESPACES = ("--k8s-namespace", "--service-discovery-namespace")
 
@@ -29,7 +29,7 @@ def strategy_of(router: Process) -> Stated:
     command = router.command
     if command.problem:
         return Stated.unknown(command.problem, router.where)
-    file = command.get(*_FILES)
+    file = command.get(*FILES)
     if file is not None:
         watched = _watched(router, file)
         if watched is not None:

@@ -17,7 +17,7 @@ from controller.reading.processes import Process, port_of
 from controller.reading.sizes import ranks_of
 from tierdeck.fleet import ReplicaKey, SourceKind, Target
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def url(address: str, port: int, path: str = "/metrics", scheme: str = "http") -> str:
@@ -59,7 +59,7 @@ def embedded_problem(engine: Process) -> str:
     if settings.value("internal_api_server_socket_path_prefix"):
         return "LMCache's internal API server is on sockets, which can't be scraped."
     host = settings.value("internal_api_server_host")
-    if not host or host in _LOOPBACK:
+    if not host or host in LOOPBACK:
         return "LMCache's internal API server listens on 127.0.0.1: internal_api_server_host 0.0.0.0 opens it."
     return ""
 
@@ -104,4 +104,6 @@ def router_target(key: ReplicaKey, pod: Raw, router: Process, suffix: str, port:
 def is_vllm_router(router: Process) -> bool:
     """vllm-router (`--policy`, `--worker-urls`), not production-stack's."""
     command = router.command
+    if command.has("--routing-logic"):
+        return False  # production-stack's command is called vllm-router too
     return command.runs("vllm-router") or command.has("--policy") or command.has("--worker-urls")

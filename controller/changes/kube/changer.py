@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from controller.api.client import Api
-from controller.backends import BACKENDS
 from controller.changes.changer import DeniedError, Hold, Progress, StoppedError, Verified, unheld
 from controller.changes.kube.claims import claims_of, scaled
 from controller.changes.kube.diff import diff
+from controller.changes.kube.named import deployed_in, named
 from controller.changes.kube.parts import Elsewhere, Parts
 from controller.changes.kube.reader import KubeReader
 from controller.changes.kube.revert import plan_back
@@ -18,7 +18,6 @@ from controller.changes.kube.rollout import Patience
 from controller.changes.kube.verify import Verifier
 from controller.changes.kube.writer import Writer, as_person, version_of
 from controller.changes.planner import Look
-from controller.inventory import Inventory
 from controller.objects import Objects
 from controller.reading.fields import items, text
 from controller.reading.lineage import WORKLOADS, template_spec
@@ -28,7 +27,8 @@ from tierdeck.changes.change import Change
 from tierdeck.changes.plan import Plan, Preview, Refusal, Surface, Write
 from tierdeck.changes.proof import Proof
 from tierdeck.changes.wish import Wish
-from tierdeck.deployed import Component, Deployed, ObjectRef
+from tierdeck.deployed import Component, ObjectRef
+from tierdeck.routing import RoutingStrategy
 
 
 class KubernetesChanger:
@@ -52,11 +52,13 @@ class KubernetesChanger:
 
     def plan(self, change: Change, reverted: Change | None) -> Plan | tuple[Refusal, ...]:
         objects = self._parts.objects()
-        deployed = self._named(objects, change.endpoint)
+        deployed = named(objects, change.endpoint, self._parts.clock())
         if deployed is None:
             reason = f"there is no endpoint {change.endpoint} in the cluster now, or it can't be seen"
             return (Refusal("unreadable", reason, "See `tierdeck inventory` for what can't be seen."),)
         load = self._parts.load(change.endpoint)
+        if reverted is None and change.wish.strategy == RoutingStrategy.KVAWARE:
+            load = self._parts.with_chats(change.endpoint, load)
         look = Look(objects, Scene(objects), deployed, self._reader, self._parts.clock(), load)
         plan = self._of_planner(look, change.wish) if reverted is None else plan_back(reverted, self._reader)
         if not isinstance(plan, Plan):
@@ -132,17 +134,8 @@ class KubernetesChanger:
         Raises:
             TierdeckError: of a kind of `controller.api.errors`.
         """
-        found = self._named(self._parts.objects(), endpoint)
+        found = named(self._parts.objects(), endpoint, self._parts.clock())
         return self._rights.missing(found) if found is not None else ()
-
-    def _named(self, objects: Objects, name: str) -> Deployed | None:
-        """The endpoint of that name; else the pool."""
-        seen = self._deployed(objects)
-        own = [one for one in seen if one.endpoint == name]
-        return next(iter([*own, *(one for one in seen if one.is_pool and one.name == name)]), None)
-
-    def _deployed(self, objects: Objects) -> tuple[Deployed, ...]:
-        return Inventory(BACKENDS, (), ()).look(objects, (), self._parts.clock()).sighting.deployed
 
     def _of_planner(self, look: Look, wish: Wish) -> Plan | tuple[Refusal, ...]:
         backend = look.deployed.backend
@@ -174,7 +167,7 @@ class KubernetesChanger:
         """The routers that watch a ConfigMap which a plan writes."""
         objects = self._parts.objects()
         written = {write.ref for write in plan.writes if write.ref.kind == CONFIG_MAPS.kind}
-        workloads = [workload for one in self._deployed(objects) for workload in one.workloads]
+        workloads = [workload for one in deployed_in(objects, self._parts.clock()) for workload in one.workloads]
         routers = [one.ref for one in workloads if any(part is Component.ROUTER for _, part in one.components)]
         return [ref for ref in routers if written & _mounted(objects, ref)]
 

@@ -59,6 +59,7 @@ class Parts:
         preflight: what forbids a plan, or is to be known before.
         probe: which strategy the router of an endpoint follows, by behaviour.
         load: what an endpoint carries now.
+        with_chats: that, with what its engines tell of chats now; only asked where a strategy needs to know.
         elsewhere: by where a write goes that is none of the API server's.
         impersonates: whether writes are made in the approver's name.
         by_hand: beginnings of field managers that write nothing back by themselves, besides those that are known.
@@ -74,3 +75,4 @@ class Parts:
     impersonates: bool = False
     by_hand: tuple[str, ...] = ()
     clock: Callable[[], float] = time.time
+    with_chats: Callable[[str, Load], Load] = field(default=lambda _endpoint, load: load)

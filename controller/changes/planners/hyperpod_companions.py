@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from controller.api.errors import ForbiddenError, NotServedError
+from controller.changes.chats import chat_refusals, chat_warnings
 from controller.changes.planners.hyperpod_operator import is_older, operator_of
 from controller.changes.planners.hyperpod_resource import HyperPodResource
 from controller.objects import Raw
@@ -23,7 +24,6 @@ from tierdeck.changes.plan import Refusal
 COMPLETIONS = ("/completions", "completions")
 NEEDED = {"operator": "3.1.3", "lmcache": "0.4.3", "vllm": "0.19.1"}
 _SESSION = ("session", "kvaware")
-_DAY_SECONDS = 86400.0
 _GATEWAYS = f"/apis/{HYPERPOD_GROUP}/v1alpha1/namespaces/{{}}/inferencegatewayconfigs"
 _NAMES = {"operator": "the inference operator", "lmcache": "LMCache", "vllm": "vLLM"}
 
@@ -52,8 +52,7 @@ def companion_warnings(found: HyperPodResource, strategy: str) -> Iterator[str]:
     if unknown:
         needs = ", ".join(f"{_NAMES[one]} {version}" for one, version in NEEDED.items())
         yield f"kvaware needs {needs} or newer; no image tells the version of {' and '.join(unknown)}."
-    if found.look.load.chat_seen_at is None:
-        yield "Whether chat came within 24 hours is not known; kvaware routes chat as if its prompt were empty."
+    yield from chat_warnings(found.look)
 
 
 def _kvaware(found: HyperPodResource) -> Iterator[Refusal]:
@@ -70,14 +69,7 @@ def _kvaware(found: HyperPodResource) -> Iterator[Refusal]:
             f"kvaware needs spec.invocationEndpoint /completions, and {found.ref} has {stated or 'invocations'}.",
             "It is where clients send to, so it is not changed on the side: change it first, with your clients.",
         )
-    seen = found.look.load.chat_seen_at
-    if seen is not None and found.look.at - seen <= _DAY_SECONDS:
-        hours = (found.look.at - seen) / 3600
-        yield Refusal(
-            "kvaware_chat",
-            f"Chat completions came {hours:.1f} hours ago, and kvaware routes chat as if its prompt were empty.",
-            "Take prefixaware or session for chat, or move the clients to /completions.",
-        )
+    yield from chat_refusals(found.look)
     for one, version in _versions(found):
         if version and is_older(version, NEEDED[one]):
             yield Refusal(

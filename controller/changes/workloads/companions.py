@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from controller.changes.chats import chat_refusals, chat_warnings
 from controller.changes.planner import Look
 from controller.reading.commands import Command
 from controller.reading.images import versions_of
@@ -18,7 +19,6 @@ from controller.reading.processes import Process
 from tierdeck.changes.plan import Refusal
 from tierdeck.routing import RoutingStrategy
 
-_DAY_SECONDS = 86400.0
 _LEAST = {"vllm": (0, 19, 1), "lmcache": (0, 4, 3)}
 
 
@@ -39,15 +39,7 @@ def kvaware_missing(look: Look, port: str, where: str, engines: Sequence[Process
         port: of LMCache's controller in the router; empty: none is set.
         where: the router.
     """
-    seen = look.load.chat_seen_at
-    if seen is not None and look.at - seen < _DAY_SECONDS:
-        hours = (look.at - seen) / 3600
-        yield Refusal(
-            "kvaware_chat",
-            f"Chat completions were seen {hours:.0f} h ago, and kvaware looks at plain completions only: "
-            "each chat request would fall back to another strategy.",
-            "Use prefixaware.",
-        )
+    yield from chat_refusals(look)
     if not port:
         yield Refusal(
             "kvaware_controller",
@@ -86,8 +78,7 @@ def strategy_warnings(
                 yield f"{name} has {replicas} replicas, each of which remembers only what it routed itself."
     if strategy != RoutingStrategy.KVAWARE:
         return
-    if look.load.chat_seen_at is None:
-        yield "Whether clients send chat completions is not known; kvaware ignores their prompts."
+    yield from chat_warnings(look)
     for engine in engines:
         unknown = [name for name in _LEAST if name not in versions_of(engine.image)]
         if unknown:

@@ -170,7 +170,7 @@ def test_kvaware_needs_all_its_companions() -> None:
 
     found = refused(changed("deployment", old), KVAWARE, Load(chat_seen_at=NOW - 7200))
     assert codes(found) == ["kvaware_chat", "kvaware_controller", "kvaware_controller", "kvaware_versions"]
-    assert "2 h ago" in found[0].reason
+    assert "2.0 hours ago" in found[0].reason
     assert "lmcache 0.3.9; kvaware needs 0.4.3 or newer" in found[3].reason
 
 
@@ -180,7 +180,7 @@ def test_kvaware_is_refused_while_clients_chat_and_warned_of_where_that_is_not_k
     known = planned(found, KVAWARE, Load(chat_seen_at=NOW - 86401))
     unknown = planned(found, KVAWARE)
     assert {one for one in unknown.warnings if one not in known.warnings} == {
-        "Whether clients send chat completions is not known; kvaware ignores their prompts."
+        "Whether chat came within 24 hours is not known; kvaware routes chat as if its prompt were empty."
     }
 
 
