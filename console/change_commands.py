@@ -12,7 +12,6 @@ from console.change_back import wish_back
 from console.change_limits import nobody_changes
 from console.change_queries import (
     change_detail,
-    change_of,
     stated_strategies,
 )
 from console.commands import find_endpoint
@@ -111,12 +110,7 @@ def approve(
     Raises:
         UsageError: it can't be approved as it is now, or its preview is another one by now.
     """
-    preview = change_of(store, change_id).preview
-    if seen_at is not None and preview is not None and preview.at != seen_at:
-        raise UsageError(
-            f"the preview of change {change_id} is another one by now", "Look at it again before you approve it."
-        )
-    return store.approve_change(change_id, _named(by), now, _line(reason))
+    return store.approve_change(change_id, _named(by), now, seen_at=seen_at, reason=_line(reason))
 
 
 def cancel(store: Store, change_id: int, by: str, now: float) -> Change:

@@ -46,21 +46,28 @@ def write_proposal(connection: Connection, change: Change) -> Change:
     return stored
 
 
-def write_approval(connection: Connection, number: int, by: str, at: float, reason: str = "") -> Change:
+def write_approval(
+    connection: Connection, number: int, by: str, at: float, *, seen_at: float | None, reason: str
+) -> Change:
     """Approved as it was previewed.
 
     Args:
-        reason: why, where the approver says it; else what the proposer said stays.
+        seen_at: of the preview that was looked at; None: the one that is there is meant.
+        reason: why, where the approver says it; empty: what the proposer said stays.
 
     Raises:
-        UsageError: no such change, or nothing of it can be approved now.
+        UsageError: no such change, nothing of it can be approved now, or its preview is another one by now.
     """
     change = _locked(connection, number)
     if change.state is not State.PREVIEWED:
         raise UsageError(f"change {number} can't be approved: it is {_state_words(change)}", _approval_hint(change))
-    if change.preview is not None and change.preview.plan.exports_only:
-        reason = change.preview.plan.exports_only
-        raise UsageError(f"change {number} can't be made from here: {reason}", f"`tierdeck export-change {number}`.")
+    preview = change.preview
+    if preview is not None and preview.plan.exports_only:
+        why = preview.plan.exports_only
+        raise UsageError(f"change {number} can't be made from here: {why}", f"`tierdeck export-change {number}`.")
+    if seen_at is not None and preview is not None and preview.at != seen_at:
+        message = f"the preview of change {number} is another one by now"
+        raise UsageError(message, "Look at it again before you approve it.")
     after = replace(change, state=State.APPROVED, approved_by=by, approved_at=at, outcome="", next_step="")
     after = replace(after, reason=reason or change.reason)
     _take(connection, after)

@@ -56,17 +56,20 @@ class ChangeStore:
         with self._database.read() as connection:
             return read_change_steps(connection, number)
 
-    def approve_change(self, number: int, by: str, at: float, reason: str = "") -> Change:
+    def approve_change(
+        self, number: int, by: str, at: float, *, seen_at: float | None = None, reason: str = ""
+    ) -> Change:
         """Somebody wants it as it was previewed; leaves a step and an audit row.
 
         Args:
+            seen_at: of the preview that was looked at (`Preview.at`); None: the one that is there is meant.
             reason: why, where the approver says it.
 
         Raises:
             UsageError: no such change, or it can't be approved now, with the reason.
         """
         with self._database.write() as connection:
-            return write_approval(connection, number, by, at, reason)
+            return write_approval(connection, number, by, at, seen_at=seen_at, reason=reason)
 
     def cancel_change(self, number: int, by: str, at: float) -> Change:
         """Nothing of it will be written; leaves a step and an audit row.

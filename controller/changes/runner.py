@@ -151,7 +151,8 @@ class Runner:
     def _approve(self, change: Change, now: float) -> Change | None:
         """In the name of who proposed it; the approval frees the change, so it is claimed again."""
         self._seam.at("approving")
-        self._store.approve_change(change.id, change.by, now)
+        seen_at = change.preview.at if change.preview is not None else None
+        self._store.approve_change(change.id, change.by, now, seen_at=seen_at)
         self._seam.at("approved")
         return None
 

@@ -114,6 +114,18 @@ def test_a_revert_is_of_a_change_that_was_written(store: Store) -> None:
     assert store.propose(replace(revert, reverts=kept.id)).reverts == kept.id
 
 
+def test_an_approval_is_of_the_preview_that_was_looked_at(store: Store) -> None:
+    proposed = store.propose(CHANGE)
+    moved(store, proposed, State.PREVIEWED)  # of T0 + 1
+    with pytest.raises(UsageError, match="another one by now"):
+        store.approve_change(proposed.id, "bob", T0 + 2, seen_at=T0)
+    found = store.change(proposed.id)
+    assert found is not None
+    assert found.state is State.PREVIEWED
+    approved = store.approve_change(proposed.id, "bob", T0 + 2, seen_at=T0 + 1, reason="it is quiet")
+    assert (approved.state, approved.reason) == (State.APPROVED, "it is quiet")
+
+
 def test_only_what_was_previewed_can_be_approved(store: Store) -> None:
     proposed = store.propose(CHANGE)
     with pytest.raises(UsageError, match="it is proposed") as caught:
