@@ -30,7 +30,7 @@ class PlainChanging:
 
     def __init__(self, cluster: Cluster, namespace: str, name: str = "engine") -> None:
         self.cluster, self.namespace, self._name = cluster, namespace, name
-        self._settings = Settings(cluster="east", kubeconfig=cluster.kubeconfig, namespaces=(namespace,))
+        self._settings = Settings(cluster="east", kubeconfig=cluster.kubeconfig, kube_namespaces=namespace)
         self._numbers = itertools.count(1)
         parts = Parts(self.look, PLANNERS, lambda *_: Fine(), lambda *_: PROOF)
         self.changer = KubernetesChanger(Api.of(cluster.client()), parts)

@@ -104,7 +104,7 @@ UNTOUCHED = {
 
 
 def settings(cluster: Cluster, namespace: str) -> Settings:
-    return Settings(cluster="test", kubeconfig=cluster.kubeconfig, namespaces=(namespace,))
+    return Settings(cluster="test", kubeconfig=cluster.kubeconfig, kube_namespaces=namespace)
 
 
 def command(cluster: Cluster, namespace: str, *args: str) -> subprocess.CompletedProcess[str]:

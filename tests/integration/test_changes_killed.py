@@ -104,6 +104,7 @@ def test_the_controller_itself_is_killed_and_started_again(lab: CountedLab, sqli
             process.wait(PATIENCE_SECONDS)
         with running("controller", log=log, **settings(lab, url)) as process:
             wait_until(lambda: is_at(State.KEPT), "the end", log)
+            wait_until(lambda: log.read_text().count("controller_started") == 3, "its start", log)
             process.terminate()
             assert process.wait(PATIENCE_SECONDS) == 0
     assert ended(url, change.id)[1] == STEPS

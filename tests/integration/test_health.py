@@ -137,7 +137,7 @@ def test_every_loop_of_the_controller_is_watched_also_while_the_api_is_away(sqli
         thread = threading.Thread(target=Controller(settings, store, open_api(settings), stop, pulse).run)
         thread.start()
         try:
-            wait_until(lambda: pulse.loops == {"look", "watches", "heartbeat"}, "every loop")
+            wait_until(lambda: pulse.loops == {"look", "watches", "heartbeat", "changes"}, "every loop")
         finally:
             stop.set()
             thread.join(30)
