@@ -113,25 +113,33 @@ def test_hyperpod_s_router_is_on_8081() -> None:
     assert hyperpod() == Reached("http://10.0.0.20:8081")
 
 
-def test_hyperpod_s_session_key_stands_at_the_engines() -> None:
+@pytest.mark.parametrize(("second", "header"), [("x-person", "x-person"), ("x-team", "")])
+def test_hyperpod_s_session_key_stands_at_the_engines_where_they_agree(second: str, header: str) -> None:
     def change(found: Documents) -> None:
-        for one in found:
-            if one["kind"] == "Pod" and one["metadata"]["name"].startswith("chat-5f6d"):
-                one["spec"] = copy.deepcopy(one["spec"])
-                for each in one["spec"]["containers"]:
-                    each["env"] = [*each.get("env", []), {"name": "SESSION_KEY", "value": "x-person"}]
+        pods = [one for one in found if one["kind"] == "Pod" and one["metadata"]["namespace"] == "inference"]
+        for pod, key in zip(pods, ("x-person", second), strict=True):
+            pod["spec"] = copy.deepcopy(pod["spec"])
+            for each in pod["spec"]["containers"]:
+                each["env"] = [*each.get("env", []), {"name": "SESSION_KEY", "value": key}]
 
-    assert hyperpod(change) == Reached("http://10.0.0.20:8081", "x-person")
+    assert hyperpod(change) == Reached("http://10.0.0.20:8081", header)
 
 
 def test_without_a_pod_that_runs_nothing_is_reached() -> None:
     none = Reached("", reason="No router of serving/coder runs")
     assert reached(changed("production-stack")) == none
 
-    def pending(found: Documents) -> None:
-        pick(found, "Pod", "gate-1-z")["status"]["phase"] = "Pending"
 
-    assert reached(changed("deployment", pending)) == Reached("", reason="No router of llm/mistral runs")
+@pytest.mark.parametrize(
+    "more", [{"status": {"phase": "Pending"}}, {"status": {"podIP": ""}}, {"metadata": {"deletionTimestamp": "now"}}]
+)
+def test_a_pod_that_waits_goes_or_has_no_address_is_not_reached(more: dict[str, dict[str, str]]) -> None:
+    def change(found: Documents) -> None:
+        container(found, "gate")["command"] += ["--host", "0.0.0.0"]
+        for part, fields in more.items():
+            pick(found, "Pod", "gate-1-z")[part] |= fields
+
+    assert reached(changed("deployment", change)) == Reached("", reason="No router of llm/mistral runs")
 
 
 def test_a_pod_that_is_ready_goes_before_a_newer_one() -> None:
