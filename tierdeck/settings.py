@@ -89,8 +89,8 @@ class Settings(BaseSettings):
     )
     pod_proxy: str = Field(
         "",
-        description="Address of a `kubectl proxy` by which the pods' metrics are read where their own addresses lead "
-        "nowhere, such as `http://127.0.0.1:8001`; empty: none.",
+        description="Address of a `kubectl proxy` by which the pods' metrics are read, and probes are sent, where "
+        "their own addresses lead nowhere, such as `http://127.0.0.1:8001`; empty: none.",
     )
 
     drift_seconds: float = Field(

@@ -41,7 +41,8 @@ def chatted(load: Load, counted: Iterable[Counted | None]) -> Load:
     chatting = [one for one in known if one.chats > 0]
     starts = [one.since for one in chatting or known if one.since is not None]
     if chatting:
-        return replace(load, chats=sum(one.chats for one in chatting), chats_since=min(starts) if starts else None)
+        since = min(starts) if len(starts) == len(chatting) else None
+        return replace(load, chats=sum(one.chats for one in chatting), chats_since=since)
     if engines and len(starts) == len(engines):
         return replace(load, chat_free_since=max(starts))
     return load
