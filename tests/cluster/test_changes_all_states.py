@@ -1,11 +1,9 @@
-"""A strategy and a size of each backend through every state and back, with pods that run."""
+"""Strategies and sizes of each backend through every state and back, with pods that run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from tests.cluster.all_states import AllStates, all_states
 from tests.cluster.changing_hyperpod import ChangingHyperpod
@@ -22,7 +20,15 @@ from tierdeck.changes.wish import L0Wish, Wish
 
 GIB = 2**30
 COMPANIONS = ["--session-key", "x-user", "--lmcache-controller-port", "9000"]
-SIZES = (Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=16 * GIB))
+STRATEGIES = tuple(Wish(strategy=name) for name in ("session", "prefixaware", "kvaware"))
+"""From roundrobin, where every router begins."""
+SIZES = (
+    Wish(l0=L0Wish(share=0.7)),
+    Wish(l0=L0Wish(size_bytes=8 * GIB)),
+    Wish(l0=L0Wish(blocks=4096)),
+    Wish(l1_bytes=16 * GIB),
+    Wish(l0=L0Wish(share=0.7), l1_bytes=16 * GIB),
+)
 
 
 def there_and_back(states: AllStates, endpoint: str, wish: Wish, spec: Callable[[], object]) -> None:
@@ -45,8 +51,7 @@ def ready(cluster: Cluster, namespace: str, count: int) -> None:
     cluster.wait_until(is_ready, f"{count} pods that are ready")
 
 
-@pytest.mark.parametrize("wish", [Wish(strategy="prefixaware"), *SIZES], ids=lambda wish: wish.text)
-def test_a_plain_deployment(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path, wish: Wish) -> None:
+def test_a_plain_deployment(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
     kubelets.add_node(Machine())
     one = PlainChanging(cluster, namespace)
     one.write(engine(namespace), router(namespace, "--routing-logic", "roundrobin", *COMPANIONS))
@@ -56,11 +61,11 @@ def test_a_plain_deployment(cluster: Cluster, namespace: str, kubelets: Kubelets
         return [_by_name(one.live("Deployment", name)["spec"]) for name in ("engine", "gate")]
 
     with all_states(cluster, one.changer, tmp_path, (namespace,), lambda: None) as states:
-        there_and_back(states, f"{namespace}/engine", wish, specs)
+        for wish in (*STRATEGIES, *SIZES):
+            there_and_back(states, f"{namespace}/engine", wish, specs)
 
 
-@pytest.mark.parametrize("wish", [Wish(strategy="prefixaware"), Wish(l1_bytes=16 * GIB)], ids=lambda wish: wish.text)
-def test_production_stack(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path, wish: Wish) -> None:
+def test_production_stack(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
     kubelets.add_node(Machine())
     stack = Stack(cluster, namespace)
     stack.write(runtime_object(namespace), router_object(namespace, "roundrobin"))
@@ -72,7 +77,8 @@ def test_production_stack(cluster: Cluster, namespace: str, kubelets: Kubelets, 
                 for kind, name in (("VLLMRuntime", "coder"), ("VLLMRouter", "front"))]  # fmt: skip
 
     with all_states(cluster, stack.changer, tmp_path, (namespace,), stack.operator.reconcile) as states:
-        there_and_back(states, f"{namespace}/coder", wish, specs)
+        for wish in (*STRATEGIES, Wish(l1_bytes=16 * GIB)):
+            there_and_back(states, f"{namespace}/coder", wish, specs)
 
 
 def test_a_share_of_production_stack_keeps_the_mark_that_makes_its_operator_look(
@@ -92,16 +98,13 @@ def test_a_share_of_production_stack_keeps_the_mark_that_makes_its_operator_look
         assert "0.85" in stack.container("coder")["args"]
 
 
-@pytest.mark.parametrize("wish", [Wish(strategy="roundrobin"), Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=8 * GIB)],
-                         ids=lambda wish: wish.text)  # fmt: skip
-def test_hyperpod(
-    cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod: Hyperpod, tmp_path: Path, wish: Wish
-) -> None:
+def test_hyperpod(cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod: Hyperpod, tmp_path: Path) -> None:
     kubelets.add_node(Machine())
     chat = ChangingHyperpod(cluster, namespace)
     chat.make()
     with all_states(cluster, chat.changer, tmp_path, (namespace, SYSTEM), lambda: None) as states:
-        there_and_back(states, f"{namespace}/chat", wish, chat.spec)
+        for wish in (Wish(strategy="roundrobin"), Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=8 * GIB)):
+            there_and_back(states, f"{namespace}/chat", wish, chat.spec)
     cluster.rest.delete(chat.config())
 
 

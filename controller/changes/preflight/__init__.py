@@ -8,10 +8,11 @@ from controller.changes.preflight.availability import AVAILABILITY
 from controller.changes.preflight.check import Check, Checked
 from controller.changes.preflight.claims import CLAIM_SIZES
 from controller.changes.preflight.ending import BUDGETS, GRACE
+from controller.changes.preflight.hash_seed import HASH_SEED
 from controller.changes.preflight.kueue import QUEUE
 from controller.changes.preflight.l0 import L0
 from controller.changes.preflight.memory import MEMORY_OF_POD
-from controller.changes.preflight.moving import MOVING, SCALERS
+from controller.changes.preflight.moving import MOVING, PRESSURE, SCALERS
 from controller.changes.preflight.nodes import ROOM
 from controller.changes.preflight.quota import QUOTA
 from controller.changes.preflight.shared_memory import SHARED_MEMORY
@@ -19,7 +20,8 @@ from tierdeck.changes.plan import Plan, Refusal
 from tierdeck.changes.wish import Wish
 
 CHECKS: tuple[Check, ...] = (
-    MOVING, MEMORY_OF_POD, ROOM, SHARED_MEMORY, L0, QUOTA, QUEUE, AVAILABILITY, BUDGETS, GRACE, SCALERS, CLAIM_SIZES,
+    MOVING, PRESSURE, MEMORY_OF_POD, ROOM, SHARED_MEMORY, L0, QUOTA, QUEUE, AVAILABILITY, BUDGETS, GRACE, SCALERS,
+    CLAIM_SIZES, HASH_SEED,
 )  # fmt: skip
 """In the order in which their sentences are shown."""
 

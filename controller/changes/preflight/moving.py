@@ -17,6 +17,7 @@ from tierdeck.changes.plan import Refusal
 from tierdeck.deployed import ObjectRef
 
 _SCALERS = ("hpa", "keda")
+_PRESSURES = ("DiskPressure", "MemoryPressure", "PIDPressure")
 
 
 def find_moving(ahead: Ahead) -> Iterator[Finding]:
@@ -83,6 +84,17 @@ def _repair(ahead: Ahead, one: Restart) -> Iterator[Finding]:
             )
 
 
+def find_pressure(ahead: Ahead) -> Iterator[Finding]:
+    """Nodes under these pods from which the kubelet evicts: what restarts there may not stay."""
+    for one in ahead.restarts:
+        for name in sorted({text(raw, "spec", "nodeName") for _, raw in one.pods} - {""}):
+            node = ahead.look.objects.get(NODES, "", name) or {}
+            for it in items(node, "status", "conditions"):
+                if text(it, "type") in _PRESSURES and text(it, "status") == "True":
+                    yield (f"Node {name}, on which pods of {one.ref} run, reports {text(it, 'type')}: the kubelet "
+                           "evicts pods there, and no new one is placed on it.")  # fmt: skip
+
+
 def find_scalers(ahead: Ahead) -> Iterator[Finding]:
     """Replicas that are written where an autoscaler sets them."""
     owners = [one for one in ahead.look.deployed.owners if one.tool in _SCALERS]
@@ -93,4 +105,5 @@ def find_scalers(ahead: Ahead) -> Iterator[Finding]:
 
 
 MOVING = Check("scaling and repair", ("scaling", "node_repair"), find_moving)
+PRESSURE = Check("node pressure", (), find_pressure)
 SCALERS = Check("autoscalers", (), find_scalers)
