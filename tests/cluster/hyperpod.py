@@ -25,11 +25,13 @@ class Hyperpod(Loop):
 
     Attributes:
         env: What this version makes of environment variables; set it before an edit or an upgrade.
+        renders_models: Whether it renders JumpStartModels too.
     """
 
     def __init__(self, cluster: Cluster, env: EnvHandling = EnvHandling.KEEPS, version: str = "v3.2") -> None:
         super().__init__(cluster)
         self.env = env
+        self.renders_models = False
         self._rendered: dict[str, int] = {}
         self._version = version
 
@@ -62,6 +64,8 @@ class Hyperpod(Loop):
             self._rendered.clear()  # a process that starts again knows nothing
             return
         configs = self.rest.objects(KIND, api=API)
+        if self.renders_models:
+            configs += [rendering.as_config(one) for one in self.rest.objects(rendering.MODEL, api=API)]
         deployments = {_key(one): one for one in self.rest.objects("Deployment", api="apps/v1")}
         for config in configs:
             if "deletionTimestamp" not in config["metadata"]:

@@ -9,6 +9,7 @@ from tests.support.kube_rest import Manifest
 SYSTEM = "hyperpod-inference-system"
 API = "inference.sagemaker.aws.amazon.com/v1"
 KIND = "InferenceEndpointConfig"
+MODEL = "JumpStartModel"
 ROUTING = "tests/routing-enabled"
 """The stand-in's own annotation: what `intelligentRoutingSpec.enabled` was when the endpoint was made."""
 _L2 = {
@@ -27,6 +28,21 @@ class EnvHandling(StrEnum):
     """The operator adds its own beside the user's of the same name."""
     STRIPS = "strips"
     """The user's variables that begin with LMCACHE_ are dropped."""
+
+
+def as_config(model: Manifest) -> Manifest:
+    """A JumpStartModel as the endpoint that is made of it: image, arguments and memory are the operator's choice."""
+    spec, gpu = model["spec"], {"nvidia.com/gpu": 1}
+    worker = {
+        "image": "vllm/vllm-openai:v0.32.0",
+        "args": ["--model", "/opt/ml/model"],
+        "environmentVariables": spec.get("environmentVariables", []),
+        "modelInvocationPort": {"containerPort": 8080, "name": "http"},
+        "resources": {"requests": {"cpu": "8", "memory": "64Gi", **gpu}, "limits": {"memory": "64Gi", **gpu}},
+    }
+    kept = {name: spec[name] for name in ("kvCacheSpec", "intelligentRoutingSpec", "replicas") if name in spec}
+    made = {**kept, "instanceType": spec["server"]["instanceType"], "worker": worker}
+    return {**model, "apiVersion": API, "kind": MODEL, "spec": made}
 
 
 def routing_enabled(config: Manifest) -> bool:
@@ -121,7 +137,8 @@ def services(config: Manifest) -> list[Manifest]:
 def owner(config: Manifest) -> Manifest:
     """The reference that makes an object go with the endpoint."""
     meta = config["metadata"]
-    return {"apiVersion": API, "kind": KIND, "name": meta["name"], "uid": meta["uid"], "controller": True}
+    kind = config.get("kind", KIND)
+    return {"apiVersion": API, "kind": kind, "name": meta["name"], "uid": meta["uid"], "controller": True}
 
 
 def environment(spec: Manifest, env: EnvHandling) -> list[Manifest]:

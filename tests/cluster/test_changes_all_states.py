@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from tests.cluster.changing_plain import PlainChanging, engine, router
 from tests.cluster.hyperpod import Hyperpod
 from tests.cluster.kubelet import Kubelets
 from tests.cluster.nodes import Machine
+from tests.cluster.rendering import API as HYPERPOD
 from tests.cluster.rendering import SYSTEM
 from tests.cluster.test_changes_curvine import pool
 from tests.cluster.test_changes_production_stack import Stack, router_object, runtime_object
 from tests.support.cluster import Cluster
 from tests.support.kube_rest import Manifest
+from tests.support.manifests import documents
 from tierdeck.changes.wish import L0Wish, Wish
 
 GIB = 2**30
@@ -106,6 +109,64 @@ def test_hyperpod(cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod
         for wish in (Wish(strategy="roundrobin"), Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=8 * GIB)):
             there_and_back(states, f"{namespace}/chat", wish, chat.spec)
     cluster.rest.delete(chat.config())
+
+
+def test_a_jumpstart_model(
+    cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod: Hyperpod, tmp_path: Path
+) -> None:
+    kubelets.add_node(Machine())
+    hyperpod.renders_models = True
+    spec = {
+        "model": {"modelId": "huggingface-llm-qwen3-8b"},
+        "server": {"instanceType": "ml.g5.12xlarge"},
+        "kvCacheSpec": {"enableL1Cache": True},
+        "intelligentRoutingSpec": {"enabled": True, "routingStrategy": "prefixaware"},
+        "environmentVariables": [{"name": "PYTHONHASHSEED", "value": "0"}],
+    }
+    meta = {"name": "chat", "namespace": namespace}
+    model = {"apiVersion": HYPERPOD, "kind": "JumpStartModel", "metadata": meta, "spec": spec}
+    cluster.rest.apply(model, manager="kubectl-client-side-apply")
+    ready(cluster, namespace, 1)
+    changing = ChangingHyperpod(cluster, namespace)
+
+    def stored() -> object:
+        return cluster.rest.get("JumpStartModel", "chat", namespace, HYPERPOD)["spec"]
+
+    with all_states(cluster, changing.changer, tmp_path, (namespace, SYSTEM), lambda: None) as states:
+        for wish in (Wish(strategy="roundrobin"), Wish(l1_bytes=8 * GIB)):
+            there_and_back(states, f"{namespace}/chat", wish, stored)
+        refused = states.made(f"{namespace}/chat", Wish(l0=L0Wish(share=0.7)))
+        assert [one.code for one in refused.refusals] == ["not_possible"]
+    cluster.rest.delete(model)
+
+
+def helm_made(namespace: str) -> list[Manifest]:
+    """The example's engine, router and watched file, as Helm writes them."""
+    kept = ("stack-llama-deployment-vllm", "stack-deployment-router", "routing")
+    text = json.dumps([one for one in documents("production-stack-helm") if one["metadata"]["name"] in kept])
+    found: list[Manifest] = json.loads(text.replace('"stack"', f'"{namespace}"'))
+    for one in found:
+        one["metadata"].pop("uid", None)
+        if one["metadata"]["name"] == "stack-deployment-router":
+            one["spec"]["template"]["metadata"]["labels"] = {"environment": "router"}
+    return found
+
+
+def test_production_stack_made_by_helm(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
+    kubelets.add_node(Machine())
+    for one in helm_made(namespace):
+        cluster.rest.apply(one, manager="helm")
+    ready(cluster, namespace, 2)
+    stack = PlainChanging(cluster, namespace, "stack-llama-deployment-vllm")
+
+    def specs() -> list[object]:
+        names = ("stack-llama-deployment-vllm", "stack-deployment-router")
+        file = stack.live("ConfigMap", "routing", "v1")["data"]
+        return [file, *(_by_name(stack.live("Deployment", name)["spec"]) for name in names)]
+
+    with all_states(cluster, stack.changer, tmp_path, (namespace,), lambda: None) as states:
+        for wish in (Wish(strategy="roundrobin"), Wish(strategy="prefixaware"), *SIZES):
+            there_and_back(states, f"{namespace}/stack-llama-deployment-vllm", wish, specs)
 
 
 def test_a_pool_of_curvine(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
