@@ -169,6 +169,44 @@ def test_production_stack_made_by_helm(cluster: Cluster, namespace: str, kubelet
             there_and_back(states, f"{namespace}/stack-llama-deployment-vllm", wish, specs)
 
 
+def server_per_node(namespace: str) -> Manifest:
+    """LMCache's multi-process server on each node, with L1 of 20 GiB."""
+    adapter = '{"type": "fs", "base_path": "/l2", "max_capacity_gb": 50}'
+    container = {
+        "name": "lmcache",
+        "image": "lmcache/standalone:v0.5.6",
+        "command": ["lmcache", "server", "--l1-size-gb", "20", "--l2-adapter", adapter],
+        "resources": {"requests": {"memory": "30Gi"}, "limits": {"memory": "30Gi"}},
+    }
+    labels = {"app": "lmcache"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    meta = {"name": "lmcache", "namespace": namespace}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": meta,
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def test_a_server_of_lmcache_per_node(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
+    kubelets.add_node(Machine())
+    one, made = PlainChanging(cluster, namespace), engine(namespace)
+    words = made["spec"]["template"]["spec"]["containers"][0]["args"]
+    made["spec"]["template"]["spec"]["containers"][0]["args"] = [
+        word.replace("LMCacheConnectorV1", "LMCacheMPConnector") for word in words
+    ]
+    one.write(server_per_node(namespace), made)
+    ready(cluster, namespace, 2)
+
+    def spec() -> object:
+        return one.live("DaemonSet", "lmcache")["spec"]
+
+    with all_states(cluster, one.changer, tmp_path, (namespace,), lambda: None) as states:
+        for wish in (Wish(l1_bytes=10 * GIB), Wish(l2_bytes=80 * GIB)):
+            there_and_back(states, f"{namespace}/engine", wish, spec)
+
+
 def test_a_pool_of_curvine(cluster: Cluster, namespace: str, kubelets: Kubelets, tmp_path: Path) -> None:
     kubelets.add_node()
     for one in pool(namespace):
