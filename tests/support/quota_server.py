@@ -51,9 +51,10 @@ def quota_server() -> Iterator[QuotaServer]:
         def _do(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length) or b"{}")
-            found = quotas.answer(self.command, self.path, body) if quotas.status == 200 else {"error": "no"}
+            status = 404 if "/" in unquote(self.path.removeprefix("/quota/")) else quotas.status
+            found = quotas.answer(self.command, self.path, body) if status == 200 else {"error": "no"}
             sent = json.dumps(found).encode()
-            self.send_response(quotas.status)
+            self.send_response(status)
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)

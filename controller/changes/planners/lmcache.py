@@ -134,6 +134,10 @@ def _quota(look: Look, found: tuple[Found, ...], wish: Wish, limit: Callable[[st
             "not_possible", f"{found[0][0]} has {len(pods)} running pods, each with quotas of its own: one is needed"
         )
     _refuse_servers(look)
+    if "/" in wish.salt:  # seen of LMCache 0.5.6: it is a part of the path, and answered with 404 also where escaped
+        raise RefusedError(
+            "not_possible", f"The coordinator takes no quota of a cache salt with a slash, and {wish.salt} has one"
+        )
     if not wish.l2_bytes:
         raise RefusedError("not_possible", "A quota of 0 deletes everything that these requests keep in L2")
     process = look.scene.pod(pods[0]).of(Component.LMCACHE_COORDINATOR)

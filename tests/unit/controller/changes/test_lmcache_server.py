@@ -126,6 +126,11 @@ def test_l2_is_the_quota_of_a_salt_and_nothing_restarts() -> None:
     assert found.warnings[0].startswith("It is the quota of requests with the cache salt team-a")
 
 
+def test_a_salt_that_the_coordinator_can_t_be_told_of_is_refused() -> None:
+    with pytest.raises(RefusedError, match="no quota of a cache salt with a slash, and team/a has one"):
+        quota(fleet(), Wish(l2_bytes=50 * GIB, salt="team/a"))
+
+
 def test_without_a_salt_it_is_of_requests_without_one() -> None:
     (write,) = quota(fleet(), Wish(l2_bytes=50 * GIB), 80.0).writes
     assert write.address.endswith("/quota/_default")

@@ -52,9 +52,11 @@ def test_what_somebody_else_set_meanwhile_is_not_overwritten(server: QuotaServer
 
 
 def test_a_salt_is_one_part_of_the_address_and_none_is_its_own(server: QuotaServer) -> None:
-    Quotas().apply(write(server, ABSENT, 5, "a/b ?"))
+    Quotas().apply(write(server, ABSENT, 5, "a:b ?"))
     Quotas().apply(write(server, ABSENT, 7, ""))
-    assert server.limits == {"a/b ?": 5, "": 7}
+    assert server.limits == {"a:b ?": 5, "": 7}
+    with pytest.raises(DeniedError, match="404"):  # as the real one answers
+        Quotas().apply(write(server, ABSENT, 5, "a/b"))
 
 
 @pytest.mark.parametrize(("status", "error"), [(400, DeniedError), (503, ApiFailingError), (429, ApiFailingError)])
