@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.cluster.all_states import AllStates, all_states
 from tests.cluster.changing_hyperpod import ChangingHyperpod
 from tests.cluster.changing_plain import PlainChanging, engine, router
-from tests.cluster.hyperpod import Hyperpod
+from tests.cluster.hyperpod import Hyperpod, endpoint
 from tests.cluster.kubelet import Kubelets
 from tests.cluster.nodes import Machine
 from tests.cluster.rendering import API as HYPERPOD
@@ -107,6 +107,20 @@ def test_hyperpod(cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod
     chat.make()
     with all_states(cluster, chat.changer, tmp_path, (namespace, SYSTEM), lambda: None) as states:
         for wish in (Wish(strategy="roundrobin"), Wish(l0=L0Wish(share=0.7)), Wish(l1_bytes=8 * GIB)):
+            there_and_back(states, f"{namespace}/chat", wish, chat.spec)
+    cluster.rest.delete(chat.config())
+
+
+def test_hyperpod_where_session_and_kvaware_have_what_they_need(
+    cluster: Cluster, namespace: str, kubelets: Kubelets, hyperpod: Hyperpod, tmp_path: Path
+) -> None:
+    kubelets.add_node(Machine())
+    chat = ChangingHyperpod(cluster, namespace)
+    worker = endpoint(namespace)["spec"]["worker"]
+    worker["environmentVariables"].append({"name": "SESSION_KEY", "value": "user_id"})
+    chat.make(invocationEndpoint="completions", worker=worker)
+    with all_states(cluster, chat.changer, tmp_path, (namespace, SYSTEM), lambda: None) as states:
+        for wish in (Wish(strategy="session"), Wish(strategy="kvaware")):
             there_and_back(states, f"{namespace}/chat", wish, chat.spec)
     cluster.rest.delete(chat.config())
 
