@@ -24,6 +24,8 @@ _LEAST_SECONDS = 0.3
 """Nothing is begun with less time than this left."""
 _LOOK_SECONDS = 1.0
 """How long a counter is waited for once the answer is there."""
+_GAUGE_SECONDS = 0.3
+"""How long an engine's gauge is waited for: no longer than what it counts goes on."""
 _NOTICE_SECONDS = 0.3
 """Until a router has noticed that nobody waits for an answer any more."""
 _MUCH = 2.0
@@ -131,7 +133,7 @@ class Asker:
         """
         before = await self._loads()
         held = [await self.ask(prefix, is_long=True) for _ in range(min(count, self.left))]
-        end = min(time.monotonic() + _LOOK_SECONDS, self._deadline)
+        end = min(time.monotonic() + _GAUGE_SECONDS, self._deadline)
         while True:
             after = await self._loads()
             more = {name: after.get(name, 0.0) - load for name, load in before.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -16,6 +17,8 @@ _CROWD = 3
 """Requests at once that make a replica busier than a router likes, where it is told to look at the load early.
 vllm-router's cache_aware sends all that is new to one replica until then; by default from 64 on, which no probe sends.
 """
+_LONGER = 500
+"""Tokens of an answer that outlasts the next two requests also on a quick engine; with its prompt below 1,024."""
 _SHORTER = 40
 """Tokens of an answer that keeps a replica busy for about a second."""
 Prefix = tuple[str, ...]
@@ -49,7 +52,8 @@ async def session(asker: Asker) -> None:
     homes: dict[str, str] = {}
     while asker.left > 0 and not asker.is_clear():
         is_new = len(set(homes.values())) < 2
-        name = f"session {len(homes)}" if is_new else _least_served(asker, homes)
+        # names that have nothing in common: routers hash those that are alike to one replica
+        name = uuid.uuid4().hex if is_new else _least_served(asker, homes)
         for _ in range(1 if is_new and homes else 2):  # twice in a row, unlike those who take turns
             landing = await asker.ask((), name)
             if landing is not None and landing.replica:
@@ -64,6 +68,7 @@ async def prefixaware(asker: Asker) -> None:
     homes: dict[Prefix, str] = {}
     await _begin(asker, homes)
     if homes and not asker.names_replicas:
+        asker.long_tokens = _LONGER
         await asker.crowd(next(iter(homes)), _CROWD)
         await _begin(asker, homes)
         await asker.let_go()

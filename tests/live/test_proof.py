@@ -11,6 +11,8 @@ from controller.probe.route import Engine, Route
 from tests.live.fleet import LiveFleet
 from tierdeck.changes.proof import Proof, Verdict
 
+_MOST_PROBES = 5
+
 
 @pytest.fixture(autouse=True)
 def _back_to_roundrobin(fleet: LiveFleet) -> Iterator[None]:
@@ -29,10 +31,15 @@ def route(fleet: LiveFleet) -> Route:
 
 
 def proved(fleet: LiveFleet, wished: str, say: Callable[[str], None]) -> Proof:
-    proof = probe(route(fleet), wished)
-    say(f"{wished}: {proof.verdict} by {proof.requests} requests in {proof.seconds:.1f} s; {' '.join(proof.evidence)}")
-    assert proof.requests <= 20
-    assert proof.seconds <= MOST_SECONDS
+    """The first probe that tells: one that can't is no wrong one (a ring may send the first sessions all one way)."""
+    for _ in range(_MOST_PROBES):
+        proof = probe(route(fleet), wished)
+        said = f"{proof.verdict} by {proof.requests} requests in {proof.seconds:.1f} s; {' '.join(proof.evidence)}"
+        say(f"{wished}: {said}")
+        assert proof.requests <= 20
+        assert proof.seconds <= MOST_SECONDS
+        if proof.verdict is not Verdict.CANNOT_TELL:
+            break
     return proof
 
 
