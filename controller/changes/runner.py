@@ -172,7 +172,7 @@ class Runner:
             return refused(change, (Refusal(code, f"{str(error).rstrip('.')}.", error.hint),))
         except LeaseLostError:
             raise
-        except Exception as error:
+        except Exception as error:  # one odd change must not end the loop for the others: it waits, and says why
             log.exception("change_failed", change=change.id)
             return self._later(work, change, now, f"a fault of Tierdeck's own: {error!r}")
 

@@ -25,6 +25,8 @@ RUNS = 20
 _NAMESPACE = "bench"
 _STRATEGIES = ("prefixaware", "roundrobin")
 _POLL_SECONDS = 0.01
+_MOST_SECONDS = 120.0
+"""Far beyond the limit: whoever waits longer waits for nothing."""
 
 
 def run() -> list[Measure]:
@@ -65,6 +67,7 @@ def _confirmed(cluster: Cluster, watched: Watched, number: int) -> float:
     began = time.monotonic()
     watched.store.approve_change(change.id, "bob", time.time())
     while wished not in _args(cluster):
+        assert time.monotonic() - began < _MOST_SECONDS, watched.store.change(change.id)
         time.sleep(_POLL_SECONDS)
     took = time.monotonic() - began
     watched.until(lambda: _state(watched, change.id).is_over, "its end")
