@@ -11,8 +11,11 @@ from playwright.sync_api import Page, expect
 from tests.support.browser import Watch, browser, require_chromium
 from tests.support.deck import Deck, tokens, up
 from tests.support.processes import wait_until
+from tests.support.proofs import MOST_PROBES
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+PROVED = "in effect, proved by behaviour"
+ENDS = re.compile(rf"{PROVED}|cannot tell")
 OTHERS = {"roundrobin": "prefixaware"}
 """What a strategy is switched to; any other to roundrobin."""
 
@@ -32,14 +35,43 @@ def confirm(page: Page, why: str) -> None:
     page.wait_for_url(re.compile(r"/changes\?change=\d+"))
 
 
-def follow(page: Page, name: str) -> None:
-    """To its end, with the proof; a reload shows the same."""
-    expect(page.get_by_text("in effect, proved by behaviour").first).to_be_visible()
+def follow(page: Page, name: str) -> bool:
+    """To its end; a reload shows the same.
+
+    Returns:
+        Whether it was proved. A few proofs in a hundred can't tell: the page says so, and never that it is in effect.
+    """
+    expect(page.get_by_text(ENDS).first).to_be_visible()
     expect(page.get_by_role("button", name="Revert")).to_be_enabled()
+    told = page.get_by_text(ENDS).first.inner_text()
     page.reload(wait_until="domcontentloaded")
-    expect(page.get_by_text("in effect, proved by behaviour").first).to_be_visible()
+    expect(page.get_by_text(told).first).to_be_visible()
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    return PROVED in told
+
+
+def switch(page: Page, deck: Deck, wished: str) -> bool:
+    """One click on the Routing view; whether it was proved."""
+    page.goto(f"{deck.address()}/routing?endpoint=chat", wait_until="domcontentloaded")
+    button = page.locator(f".st-key-switch-{wished} button")
+    expect(button).to_be_enabled()
+    page.screenshot(path=SCREENSHOTS / "routing.png", full_page=True)
+    button.click()
+    confirm(page, "a test of one click")
+    is_proved = follow(page, "change-kept")
+    assert applied(deck) == wished
+    return is_proved
+
+
+def revert(page: Page, deck: Deck, before: str) -> bool:
+    """The change that the page shows; whether what was there before was proved."""
+    page.get_by_role("button", name="Revert").click()
+    confirm(page, "and back")
+    expect(page.get_by_text("takes change", exact=False).first).to_be_visible()
+    is_proved = follow(page, "change-reverted")
+    assert applied(deck) == before
+    return is_proved
 
 
 @pytest.mark.e2e
@@ -51,19 +83,13 @@ def test_one_click_switches_the_strategy_which_is_proved_and_taken_back(tmp_path
         wished = OTHERS.get(before, "roundrobin")
         page, watch = chromium.new_page(viewport={"width": 1440, "height": 1100}), Watch()
         watch.follow(page)
-        page.goto(f"{deck.address()}/routing?endpoint=chat", wait_until="domcontentloaded")
-        switch = page.locator(f".st-key-switch-{wished} button")
-        expect(switch).to_be_enabled()
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=SCREENSHOTS / "routing.png", full_page=True)
-        switch.click()
-        confirm(page, "a test of one click")
-        follow(page, "change-kept")
-        assert applied(deck) == wished
-        page.get_by_role("button", name="Revert").click()
-        confirm(page, "and back")
-        expect(page.get_by_text("takes change", exact=False).first).to_be_visible()
-        follow(page, "change-reverted")
-        assert applied(deck) == before
+        proved = {wished: False, before: False}
+        for _ in range(MOST_PROBES):
+            proved[wished] = switch(page, deck, wished) or proved[wished]
+            proved[before] = revert(page, deck, before) or proved[before]
+            if all(proved.values()):
+                break
+        assert proved == {wished: True, before: True}
         assert watch.errors == []
         assert watch.outside == []

@@ -11,6 +11,7 @@ from controller.changes.changer import DeniedError, DriftedError, Progress
 from controller.changes.lab import LabChanger
 from lab.sim.fleet import Fleet
 from tests.support.lab_served import served_lab
+from tests.support.proofs import first_that_tells
 from tierdeck.changes.change import Change
 from tierdeck.changes.plan import Plan, Preview, Refusal, Surface
 from tierdeck.changes.proof import Verdict
@@ -57,7 +58,7 @@ def test_a_strategy_is_switched_proved_and_switched_back(lab: tuple[Fleet, str])
     assert changer.apply(plan, "ann")
     assert not changer.apply(plan, "ann")
     assert changer.verify(plan, 3.0).progress is Progress.DONE
-    proof = changer.probe("chat", "session")
+    proof = first_that_tells(lambda: changer.probe("chat", "session"), lambda one: one.verdict)
     assert (proof.verdict, proof.seen) == (Verdict.EFFECTIVE, "session"), proof
 
     back = changer.plan(replace(wanted, reverts=7), replace(wanted, id=7, preview=preview))
@@ -74,7 +75,7 @@ def test_what_is_applied_and_not_in_effect_is_not_called_effective(lab: tuple[Fl
     plan = planned(changer, change(strategy="session"))
     changer.apply(plan, "ann")
     assert changer.verify(plan, 3.0).progress is Progress.DONE  # the configuration shows it
-    proof = changer.probe("chat", "session")
+    proof = first_that_tells(lambda: changer.probe("chat", "session"), lambda one: one.verdict)
     assert proof.verdict is Verdict.APPLIED_NOT_EFFECTIVE, proof
 
 
