@@ -17,6 +17,7 @@ import typer
 
 from alerting.export.commands import app as export
 from health.pulse import Pulse
+from tierdeck.command_line import run
 from tierdeck.errors import TierdeckError
 from tierdeck.log import configure
 from tierdeck.settings import Settings, load_settings
@@ -104,4 +105,4 @@ def _guard(act: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
-    app()
+    run(app, "python -m alerting")

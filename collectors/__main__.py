@@ -15,6 +15,7 @@ import structlog
 import typer
 
 from collectors.garbage import look_seldom
+from tierdeck.command_line import run
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.log import configure
@@ -230,4 +231,4 @@ def _guard(act: Callable[[], None]) -> None:
 
 if __name__ == "__main__":
     look_seldom()
-    app(prog_name="python -m collectors")
+    run(app, "python -m collectors")

@@ -15,6 +15,7 @@ import structlog
 import typer
 
 from controller import probe_commands, stage_commands
+from tierdeck.command_line import run
 from tierdeck.errors import TierdeckError
 from tierdeck.l2.janitor_runs import Outcome
 from tierdeck.log import configure
@@ -169,4 +170,4 @@ probe_commands.add_to(app)
 
 
 if __name__ == "__main__":
-    _guard(app)
+    _guard(lambda: run(app, "python -m controller"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from db.grants import grants
 from db.store import Store
+from tierdeck.command_line import Parser
 from tierdeck.errors import TierdeckError
 from tierdeck.settings import load_settings
 
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m db", description="The store of TIERDECK_DATABASE_URL.")
+    parser = Parser(prog="python -m db", description="The store of TIERDECK_DATABASE_URL.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("upgrade", help="bring an empty or older store up to date")
     commands.add_parser("status", help="say what the store holds")

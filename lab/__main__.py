@@ -18,6 +18,7 @@ from lab.replay import Replay, path_of, serve
 from lab.sim import command
 from lab.snapshot import read_snapshot
 from tierdeck import log
+from tierdeck.command_line import Parser
 from tierdeck.errors import TierdeckError, UsageError
 
 DEMO = tuple(Path(__file__).parent / "captures" / name for name in ("cross-replica", "pressure"))
@@ -65,7 +66,7 @@ def shipped_captures() -> list[Path]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m lab", description="Targets to try Tierdeck on.")
+    parser = Parser(prog="python -m lab", description="Targets to try Tierdeck on.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     command.add_arguments(commands.add_parser("sim", help="serve a simulated fleet with real cache dynamics"))
     command.add_history_arguments(

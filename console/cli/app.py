@@ -16,6 +16,7 @@ import typer
 from console.cli import alert_commands, change_commands, tables
 from console.cli.handing_on import PASS, hand_on
 from console.cli.output import AsJson, show
+from tierdeck.command_line import run
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.explanation import explanation
 from tierdeck.settings import load_settings
@@ -237,7 +238,7 @@ change_commands.add_to(app)
 def main() -> None:
     """Entry point: errors become one line on stderr and their exit code."""
     try:
-        app()
+        run(app)
     except KeyboardInterrupt:
         sys.exit(130)
     except TierdeckError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import signal
@@ -14,6 +13,7 @@ import structlog
 import uvicorn
 
 from console.web.app import create_app
+from tierdeck.command_line import Parser
 from tierdeck.errors import TierdeckError, UsageError
 from tierdeck.log import configure
 from tierdeck.settings import load_settings
@@ -35,7 +35,7 @@ class _Server(uvicorn.Server):
 
 def main() -> int:
     """The exit code."""
-    parser = argparse.ArgumentParser(prog="python -m console.web", description=__doc__)
+    parser = Parser(prog="python -m console.web", description=__doc__)
     parser.add_argument("--port", type=int, help="TCP port; 0: any free one (default: TIERDECK_CONSOLE_PORT)")
     parser.add_argument("--address", help="address to listen on (default: TIERDECK_CONSOLE_ADDRESS)")
     wanted = parser.parse_args()

@@ -18,7 +18,8 @@ log = structlog.get_logger()
 WRITING_SECONDS = 2 * 3600.0
 """From the approval: what can't be written to its end by then is given up."""
 AGAIN_SECONDS = 10.0
-"""Until a strategy that was not in effect is probed once more: a router may still be taking it up."""
+"""Until a strategy is probed once more that was not in effect, as a router may still be taking it up, or could not be
+told, as a few in a hundred can't."""
 _MOST_PAUSE_SECONDS = 10.0
 _SHARE_OF_AGE = 0.05
 
@@ -124,6 +125,9 @@ def _judged(change: Change, proof: Proof) -> Move:
     before, proved = change.proof, replace(change, proof=proof)
     if proof.verdict is Verdict.EFFECTIVE:
         return to(proved, State.OBSERVING, f"{proof.wished} is in effect: {evidence}")
+    if proof.verdict is Verdict.CANNOT_TELL and before is None and proof.requests:
+        words = f"whether {proof.wished} is in effect can't be told: {evidence}"
+        return Move(replace(proved, outcome=words), f"{words}; it is probed once more", AGAIN_SECONDS)
     if proof.verdict is Verdict.CANNOT_TELL:
         notes = (*change.notes, f"cannot_tell: {evidence}")
         words = f"every pod carries it; whether {proof.wished} is in effect can't be told: {evidence}"

@@ -31,14 +31,14 @@ class Faults:
         denied: objects whose write is refused, by name, with the reason.
         verified: what `verify` answers, one a call; then all is done.
         behaves: the strategy that the router behaves by; None: the one that is written.
-        cannot_tell: the probe can't.
+        told_nothing: why the probe can't tell, and the requests that it sent; None: it can.
     """
 
     raising: dict[str, list[TierdeckError]] = field(default_factory=dict)
     denied: dict[str, str] = field(default_factory=dict)
     verified: list[Verified] = field(default_factory=list)
     behaves: str | None = None
-    cannot_tell: bool = False
+    told_nothing: tuple[str, int] | None = None
 
 
 class MemoryChanger:
@@ -119,8 +119,9 @@ class MemoryChanger:
         self.probes += 1
         behaves = self.faults.behaves or str(self.fields[self._object(endpoint, "router"), _ROUTER])
         verdict = Verdict.EFFECTIVE if behaves == wished else Verdict.APPLIED_NOT_EFFECTIVE
-        if self.faults.cannot_tell:
-            return Proof(Verdict.CANNOT_TELL, wished, "", ("there is one replica",), 0, 0.0, self._clock())
+        if self.faults.told_nothing is not None:
+            reason, requests = self.faults.told_nothing
+            return Proof(Verdict.CANNOT_TELL, wished, "", (reason,), requests, 0.0, self._clock())
         words = f"20 of 20 requests landed as {behaves} sends them"
         return Proof(verdict, wished, behaves, (words,), 20, 0.0, self._clock())
 

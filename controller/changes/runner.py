@@ -43,6 +43,8 @@ _STEPS: Mapping[State, Callable[[Work, Change, float], Move]] = {
 }
 _FIRST_PAUSE_SECONDS = 1.0
 _MOST_PAUSE_SECONDS = 60.0
+_MOST_FAULTS = 6
+"""Of our own, in one state of a change: the last one half a minute after the first."""
 _LOOK_SECONDS = 0.25
 _AWAY_SECONDS = 5.0
 """Until the store is asked again that did not answer."""
@@ -81,6 +83,7 @@ class Runner:
         self._seam = seam or NoSeam()
         self._clock = clock
         self._tries: dict[int, int] = {}
+        self._faults: dict[int, int] = {}
         self.trouble = ""
 
     def run(self, stop: threading.Event, pulse: Pulse) -> None:
@@ -143,6 +146,7 @@ class Runner:
         self._seam.at(f"moved {state}")
         if state is not change.state:
             self._tries.pop(change.id, None)
+            self._faults.pop(change.id, None)
             log.info("change_moved", change=change.id, endpoint=change.endpoint, state=state, words=move.words)
         if state.is_over:
             metrics.CHANGES.labels(state=state).inc()
@@ -174,7 +178,15 @@ class Runner:
             raise
         except Exception as error:  # one odd change must not end the loop for the others: it waits, and says why
             log.exception("change_failed", change=change.id)
-            return self._later(work, change, now, f"a fault of Tierdeck's own: {error!r}")
+            return self._at_fault(work, change, now, f"a fault of Tierdeck's own: {error!r}")
+
+    def _at_fault(self, work: Work, change: Change, now: float, reason: str) -> Move:
+        """Tried again, as some pass; not for ever: what is not written yet is refused, and what is has its own end."""
+        faults = self._faults[change.id] = self._faults.get(change.id, 0) + 1
+        if faults < _MOST_FAULTS or change.state not in (State.PROPOSED, State.APPROVED):
+            return self._later(work, change, now, reason)
+        told = f"{faults} times a{reason[1:]}; nothing was written."
+        return refused(change, (Refusal("fault", told, "Report it with what the controller logged."),))
 
     def _later(self, work: Work, change: Change, now: float, reason: str) -> Move:
         """Wait, longer each time, and say why once; not for ever where it is written already."""

@@ -14,6 +14,7 @@ from tests.support.any_changes import CHANGE
 from tests.support.change_bench import Bench
 from tests.support.rounds import T0
 from tierdeck.changes.change import State
+from tierdeck.changes.proof import Verdict
 from tierdeck.changes.wish import Wish
 from tierdeck.errors import TierdeckError
 
@@ -147,12 +148,33 @@ def test_a_router_that_takes_its_time_is_proved_at_the_second_try(bench: Bench) 
     assert kept.state is State.KEPT
 
 
+def test_what_the_first_probe_can_not_tell_the_second_one_may(bench: Bench) -> None:
+    proposed = bench.propose(replace(CHANGE, is_approved_at_once=True))
+    bench.fleet.faults.told_nothing = "too close to tell apart", 20
+    bench.work()
+    now = bench.now(proposed.id)
+    assert now.state is State.PROVING
+    assert now.outcome == "whether prefixaware is in effect can't be told: too close to tell apart"
+    bench.fleet.faults.told_nothing = None
+    kept = bench.until(proposed.id, lambda one: one.state.is_over)
+    assert kept.proof is not None
+    assert (kept.state, kept.proof.verdict, bench.fleet.probes) == (State.KEPT, Verdict.EFFECTIVE, 2)
+    assert [note.partition(":")[0] for note in kept.notes] == ["not_judged"]
+
+
 def test_what_can_not_be_told_is_kept_and_said(bench: Bench) -> None:
-    bench.fleet.faults.cannot_tell = True
+    bench.fleet.faults.told_nothing = "there is one replica", 0
     kept = bench.made()
     assert kept.state is State.KEPT
-    assert kept.notes[0] == "cannot_tell: there is one replica"
+    assert (kept.notes[0], bench.fleet.probes) == ("cannot_tell: there is one replica", 1)
     assert "can't be told" in kept.outcome
+
+
+def test_what_two_probes_can_not_tell_is_kept_and_said(bench: Bench) -> None:
+    bench.fleet.faults.told_nothing = "too close to tell apart", 20
+    kept = bench.made()
+    assert (kept.state, kept.notes[0]) == (State.KEPT, "cannot_tell: too close to tell apart")
+    assert (bench.fleet.probes, bench.clock.now) == (2, T0 + 10)
 
 
 def test_a_probe_that_comes_to_nothing_is_said(bench: Bench) -> None:
@@ -187,6 +209,18 @@ def test_a_fault_of_our_own_is_told_and_tried_again(bench: Bench) -> None:
     bench.work()
     assert "a fault of Tierdeck's own: ZeroDivisionError('by zero')" in bench.now(proposed.id).outcome
     assert bench.until(proposed.id, lambda one: one.state is State.PREVIEWED)
+
+
+def test_a_fault_of_our_own_that_stays_ends_refused(bench: Bench) -> None:
+    bench.fleet.faults.raising["plan"] = [ZeroDivisionError("by zero")] * 100  # type: ignore[list-item]
+    proposed = bench.propose()
+    ended = bench.until(proposed.id, lambda one: one.state.is_over)
+    (refusal,) = ended.refusals
+    assert (ended.state, refusal.code, bench.clock.now) == (State.REFUSED, "fault", T0 + 31)
+    assert refusal.reason == "6 times a fault of Tierdeck's own: ZeroDivisionError('by zero'); nothing was written."
+    assert ended.next_step == "Report it with what the controller logged."
+    bench.fleet.faults.raising["plan"] = []
+    assert bench.made(replace(CHANGE, key="again")).state is State.KEPT
 
 
 def test_a_controller_that_slept_past_its_lease_writes_nothing(bench: Bench) -> None:
