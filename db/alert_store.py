@@ -77,7 +77,8 @@ class AlertStore:
         """Hits of endpoints in the buckets of 10 minutes that lie in [start_at, end_at], in order of time.
 
         Columns: at (UTC, start of the bucket), cluster, endpoint, prompt_tokens, hit_tokens, l0, l1, l2, requests
-        (counts; NaN: unknown). No row where nothing was scraped; the last bucket may still be growing.
+        (counts; NaN: unknown, hits too where counters of a replica contradict each other). No row where nothing was
+        scraped; the last bucket may still be growing.
         """
         with self._database.read() as connection:
             return read_hit_history(connection, start_at, end_at, cluster)

@@ -1,4 +1,4 @@
-"""Whose hits can't be believed in a minute, since counters of one engine contradict each other."""
+"""Whose hits can't be believed in a minute or in ten, since counters of one engine contradict each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tierdeck.resolution import Resolution
 
 _SHARE = 0.25
 """Of the prompt tokens: so far apart may counters of one page lie, as in `tierdeck.identities`."""
-_ROWS = LEDGERS[Resolution.MINUTE].c
 
 
 def read_doubted(connection: Connection, at: float, cluster: str | None) -> set[tuple[str, str]]:
@@ -19,18 +18,35 @@ def read_doubted(connection: Connection, at: float, cluster: str | None) -> set[
     Lookups stay 0 while prompt tokens are processed; L0 hits stay 0 while the engine counts cached tokens by tier;
     or counters fell without a new process, and were counted from 0.
     """
-    uncounted = _ROWS.cached_by_source - func.coalesce(_ROWS.external_hits, 0)
+    found = _read(connection, Resolution.MINUTE, (at, at), cluster)
+    return {(owner, endpoint) for _, owner, endpoint in found}
+
+
+def read_doubted_buckets(
+    connection: Connection, start_at: float, end_at: float, cluster: str | None
+) -> set[tuple[float, str, str]]:
+    """Start, cluster and endpoint of the buckets of 10 minutes in which it does, of those that begin in [start_at,
+    end_at].
+    """
+    return _read(connection, Resolution.TEN_MINUTES, (start_at, end_at), cluster)
+
+
+def _read(
+    connection: Connection, resolution: Resolution, span: tuple[float, float], cluster: str | None
+) -> set[tuple[float, str, str]]:
+    rows = LEDGERS[resolution].c
+    uncounted = rows.cached_by_source - func.coalesce(rows.external_hits, 0)
     contradicts = or_(
-        _ROWS.counter_resets > 0,
-        and_(_ROWS.prompt_tokens == 0, _ROWS.processed_tokens > 0),
-        and_(_ROWS.prompt_tokens > 0, _ROWS.l0_hits == 0, uncounted > _SHARE * _ROWS.prompt_tokens),
+        rows.counter_resets > 0,
+        and_(rows.prompt_tokens == 0, rows.processed_tokens > 0),
+        and_(rows.prompt_tokens > 0, rows.l0_hits == 0, uncounted > _SHARE * rows.prompt_tokens),
     )
     statement = (
-        select(series.c.cluster, series.c.endpoint)
-        .select_from(by_series(LEDGERS[Resolution.MINUTE]))
-        .where(_ROWS.at == at, contradicts)
+        select(rows.at, series.c.cluster, series.c.endpoint)
+        .select_from(by_series(LEDGERS[resolution]))
+        .where(rows.at >= span[0], rows.at <= span[1], contradicts)
         .distinct()
     )
     if cluster is not None:
         statement = statement.where(series.c.cluster == cluster)
-    return {(owner, endpoint) for owner, endpoint in connection.execute(statement)}
+    return {(float(at), owner, endpoint) for at, owner, endpoint in connection.execute(statement)}

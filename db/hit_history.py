@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from db.clauses import by_series
+from db.doubted import read_doubted_buckets
 from db.frames import frame
 from db.schema import ENDPOINTS, series
 from tierdeck.resolution import Resolution
@@ -21,7 +22,7 @@ _STORED = ("prompt_tokens", "l0", "l1", "l2", "lower", "requests")
 
 
 def read_hit_history(connection: Connection, start_at: float, end_at: float, cluster: str | None) -> pd.DataFrame:
-    """Buckets that lie in [start_at, end_at], in order of time."""
+    """Buckets that lie in [start_at, end_at], in order of time; no hits where counters contradict each other."""
     statement = (
         select(_TABLE.c.at, series.c.cluster, series.c.endpoint, *(_TABLE.c[name] for name in _STORED))
         .select_from(by_series(_TABLE))
@@ -32,6 +33,10 @@ def read_hit_history(connection: Connection, start_at: float, end_at: float, clu
     cursor = connection.execute(statement).cursor  # the driver's tuples: weeks of a fleet are many
     rows = cursor.fetchall() if cursor is not None else []
     found = frame(rows, ("at", "cluster", "endpoint", *_STORED), numbers=_STORED)
+    doubted = read_doubted_buckets(connection, start_at, end_at - Resolution.TEN_MINUTES.value, cluster)
+    if doubted:
+        keys = zip(found["at"].astype("int64") / 1e6, found["cluster"], found["endpoint"], strict=True)
+        found.loc[[one in doubted for one in keys], ["l0", "l1", "l2", "lower"]] = np.nan
     hits, whole = found["l0"] + found["lower"], found["prompt_tokens"]
     found["hit_tokens"] = hits.where((hits >= 0) & (hits <= whole), np.nan)
     order = found.sort_values(["at", "cluster", "endpoint"], ignore_index=True)

@@ -144,6 +144,13 @@ def test_hits_of_counters_that_contradict_each_other_are_unknown(
     assert found.requests == 20.0
     assert minute_of(store, Subject("east", "code")).hit_tokens == 700.0, "another endpoint's are its own"
     assert store.scene(T0, "west").minutes == {}
+    # and nothing is learned from them later
+    store.append([a_round(T0 + 615, key(name, one)) for name, one in (("a", "chat"), ("b", "chat"), ("a", "code"))])
+    store.rollup(T0 + 1200, LIMITS)
+    history = store.hit_history(T0, T0 + 1200, "east").set_index(["at", "endpoint"])[["hit_tokens", "l0", "requests"]]
+    (chat, code, later, _) = history.to_numpy().tolist()
+    assert (np.isnan(chat[0]), np.isnan(chat[1]), chat[2]) == (found.hit_tokens is None, is_doubted, 20.0)
+    assert (code, later) == ([700.0, 500.0, 10.0], [1400.0, 1000.0, 20.0])
 
 
 def test_an_endpoint_without_a_round_is_there_with_nothing_known(store: Store) -> None:
