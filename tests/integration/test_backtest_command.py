@@ -65,7 +65,7 @@ def test_refuses_a_bad_file_in_one_line(tmp_path: Path, text: str, says: str) ->
         (["no-such-file"], "can't read no-such-file: No such file"),
         (["."], "can't read .: Is a directory"),
         (["x.csv", "--floor", "60"], "a floor of 60 is no ratio"),
-        ([], "Missing argument"),
+        ([], "missing argument"),
     ],
 )
 def test_refuses_what_it_can_t_use(tmp_path: Path, args: list[str], says: str) -> None:
