@@ -185,7 +185,7 @@ class Runner:
         faults = self._faults[change.id] = self._faults.get(change.id, 0) + 1
         if faults < _MOST_FAULTS or change.state not in (State.PROPOSED, State.APPROVED):
             return self._later(work, change, now, reason)
-        told = f"{faults} times a{reason[1:]}; nothing was written."
+        told = f"{faults} times {reason}; nothing was written."
         return refused(change, (Refusal("fault", told, "Report it with what the controller logged."),))
 
     def _later(self, work: Work, change: Change, now: float, reason: str) -> Move:
